@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// One configured backend: a plugin plus checked settings, and the calls into it. The instance does
+// the locking its plugin's thread model asks for, gives every call a deadline, a cancel flag and
+// capped sinks, and turns the plugin's answer into values.
+#pragma once
+
+#include "core/base/json.hpp"
+#include "core/base/result.hpp"
+#include "core/base/secret.hpp"
+#include "core/config/value.hpp"
+#include "core/host/plugin.hpp"
+#include "core/observe/log.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace siteagent::host {
+
+enum class operation : std::uint8_t {
+  ping,
+  evaluate_order,
+  create_resource,
+  delete_resource,
+  pause,
+  downscale,
+  restore,
+  pull_resources,
+  report_usage,
+  list_resources,
+  set_resource_limits,
+  diagnostics,
+  add_members,
+  remove_members,
+};
+
+std::string_view name_of(operation op);
+// ping 10 s, evaluate 60 s, bulk reads 10 min, pause/restore 20 min, create 45 min, delete 120 min;
+// backend_settings.limits.<operation>_s overrides (seconds).
+std::chrono::milliseconds default_deadline(operation op);
+
+// What a checkpoint answers: go on, or stop with that code (cancelled or deadline).
+using checkpoint_function = std::function<base::result<void>(const base::json& what)>;
+
+struct call_options {
+  std::chrono::milliseconds deadline{0};  // 0 = the operation's own
+  std::stop_token stop;                   // cancel
+  checkpoint_function checkpoint;         // may be empty; runs on the plugin's calling thread
+  std::string trace_id;                   // 32 hex digits; empty = random
+};
+
+struct call_request {
+  std::string target;
+  base::json body = base::json::object();
+  std::string idempotency_key;
+  bool dry_run = false;
+};
+
+struct instance_options {
+  std::string offering_name;
+  config::value settings;  // backend_settings as written
+  std::string config_file; // for findings
+  std::string key_path;    // "offerings[0].backend_settings", for findings
+  std::string extension = SAGENT_EXT_RESOURCE_BACKEND;
+};
+
+// Settings after the schema: JSON for the plugin, secrets replaced by references.
+struct converted_settings {
+  base::json settings;
+  std::vector<std::pair<std::string, std::string>> secrets;  // reference -> source as written
+};
+
+// Converts by the schema and validates; every problem is a fatal finding with file:line:column.
+// Does not read the secrets' sources.
+converted_settings convert_settings(
+    const std::string& schema_text, const instance_options& options, std::vector<config::finding>& findings
+);
+
+class instance {
+public:
+  // Schema conversion, validate_settings, create. `invalid` with every finding's text in the message,
+  // one per line, when the settings are wrong; findings (optional) gets them too.
+  static base::result<std::shared_ptr<instance>> open(
+      std::shared_ptr<plugin> p, instance_options options, std::vector<config::finding>* findings = nullptr
+  );
+  ~instance();  // destroys the plugin's instance after the last call returned
+  instance(const instance&) = delete;
+  instance& operator=(const instance&) = delete;
+
+  // Blocks for as long as the operation takes. The value is what the plugin emitted, in order.
+  // A plugin that broke the contract: plugin_bug. [any thread]
+  base::result<std::vector<base::json>> call(
+      operation op, const call_request& request, const call_options& options = {}
+  );
+
+  const host::plugin& plugin() const;
+  const std::string& plugin_id() const;
+
+private:
+  struct impl;
+  explicit instance(std::unique_ptr<impl> i);
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace siteagent::host

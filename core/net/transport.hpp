@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// HTTP as the rest of the product sees it: one blocking call behind an interface that tests fake.
+// The real one (make_transport) is cpprestsdk, in one .cpp file.
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/net/url.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace siteagent::net {
+
+using header_list = std::vector<std::pair<std::string, std::string>>;
+
+struct request {
+  std::string method = "GET";
+  std::string url;  // absolute; path and query already percent-encoded; sent byte-exact
+  header_list headers;
+  std::string body;
+  std::string content_type = "application/json";  // sent only with a body
+  std::chrono::milliseconds deadline{60'000};     // the whole exchange, name resolution included
+  std::size_t max_body = std::size_t{64} << 20U;  // larger answers are an error
+  // A POST or PATCH always gets a connection of its own, so that no library replays it; set this
+  // for a creating PUT too.
+  bool fresh_connection = false;
+  // Polled about every 50 ms from the calling thread; true ends the exchange (code cancelled).
+  std::function<bool()> stop_requested;
+};
+
+struct response {
+  int status = 0;
+  header_list headers;  // names in lower case
+  std::string body;
+
+  // First value, or nullopt. `name` in lower case.
+  std::optional<std::string_view> header(std::string_view name) const;
+};
+
+// [any thread]; perform blocks the caller. Any HTTP answer (also 4xx and 5xx) is a value. Errors:
+//   transient        no connection (resolve, connect, TLS): certainly not sent
+//   outcome_unknown  a write (not GET/HEAD) may have reached the other side
+//   transient        the same for GET/HEAD
+//   deadline         deadline passed before anything was sent, or on GET/HEAD
+//   cancelled        stop_requested, before anything was sent, or on GET/HEAD
+//   permanent        refused here: foreign origin, plain http, CR/LF in a header, answer too large
+// may_have_been_sent is set accordingly in every case. Messages name method and origin, never the
+// query, headers or bodies.
+class transport {
+public:
+  transport() = default;
+  transport(const transport&) = delete;
+  transport& operator=(const transport&) = delete;
+  virtual ~transport() = default;
+  virtual base::result<response> perform(const request& r) = 0;
+};
+
+struct transport_options {
+  // The only origins requests may go to; the caller's credentials never leave them. Empty = any
+  // (only for callers that send no credentials).
+  std::vector<origin> allowed_origins;
+  // Plain http to hosts other than loopback.
+  bool allow_plain_http = false;
+  bool verify_tls = true;
+  std::string ca_file;     // PEM; empty = the system's. Checked when the transport is made
+  std::string user_agent;  // sent unless the request has its own
+  std::chrono::milliseconds connect_timeout{10'000};
+};
+
+// `invalid` when ca_file cannot be read.
+base::result<std::unique_ptr<transport>> make_transport(transport_options options);
+
+// To be called once, first thing in main of a program that uses make_transport, before any thread:
+// hashed certificate directory (unless the operator set his own), SIGPIPE ignored, the library's
+// pool at 4 threads. A plugin never calls it.
+void initialise_process();
+
+}  // namespace siteagent::net

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Waldur's REST API: one function per call of the contract (its numbers in brackets). All lists are
+// read to their last page or are an error. GETs are retried here on transient failures (the one
+// retry layer for reads: 3 attempts, back-off, Retry-After); writes are sent once.
+//
+// Errors: base::error with http_status; 401 -> auth; 403 -> forbidden; 404 -> not_found;
+// 409 and 400 -> conflict / invalid; 408/429/5xx and network -> transient/throttled; a write that may
+// have happened -> outcome_unknown; an answer that is no JSON of the documented shape -> transient.
+// Blocking; [any thread].
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/secret.hpp"
+#include "core/net/transport.hpp"
+#include "core/waldur/types.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace siteagent::waldur {
+
+struct client_options {
+  std::string api_root;  // "https://waldur.example.com" (no /api); requests go to api_root + "/api/..."
+  base::secret token;    // "Token <token>"
+  std::string oidc_token_url;  // set: client credentials instead of the token
+  std::string oidc_client_id;
+  base::secret oidc_client_secret;
+  std::string user_agent;  // "waldur-site-agent-<mode>/<version>"
+  std::function<bool()> stop_requested;
+};
+
+class client {
+public:
+  // `transport` is shared between the offerings that use the same origin and TLS settings.
+  client(client_options options, std::shared_ptr<net::transport> transport);
+  ~client();
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  // Orders
+  base::result<std::vector<order>> list_orders(const base::uuid& offering);  // [O1] pending-provider, executing; by created
+  base::result<order> get_order(const base::uuid& order);                    // [O4]
+  base::result<std::string> get_order_state(const base::uuid& order);        // [O4] field=uuid,state
+  base::result<void> approve_by_provider(const base::uuid& order);           // [O5]
+  base::result<void> reject_by_provider(const base::uuid& order, std::string_view comment);  // [O6]
+  base::result<void> set_state_done(const base::uuid& order);                // [O8]
+  base::result<void> set_state_erred(const base::uuid& order, std::string_view message);     // [O9]
+
+  // Offering, plans, keys
+  base::result<base::json> users_me();                                       // [C2]
+  base::result<offering> get_offering(const base::uuid& offering);           // [C3]
+  base::result<plan> get_plan(const base::uuid& plan);                       // [K3]
+  // [C4]+[U9] uuid hex -> public key text; empty when the customer is no service provider
+  base::result<std::map<std::string, std::string>> list_ssh_keys(const base::uuid& customer);
+
+  // Resources
+  base::result<resource> get_resource(const base::uuid& resource);           // [R2]
+  base::result<std::vector<resource>> list_resources(
+      const base::uuid& offering, const std::vector<std::string>& states
+  );                                                                         // [R1]
+  base::result<void> set_backend_id(const base::uuid& resource, std::string_view backend_id);    // [R3]
+  base::result<void> set_backend_metadata(const base::uuid& resource, const base::json& metadata);  // [R4]
+  base::result<void> set_limits(const base::uuid& resource, const limits& l);                    // [R5]
+  base::result<void> set_endpoints(const base::uuid& resource, const std::vector<endpoint>& e);  // [R6]
+  base::result<void> set_as_erred(const base::uuid& resource, std::string_view message);         // [R7]
+  base::result<void> set_as_ok(const base::uuid& resource);                                      // [R8]
+  base::result<void> refresh_last_sync(const base::uuid& resource);                              // [R9]
+
+  // Usage
+  base::result<std::vector<component_usage>> list_usages(
+      const base::uuid& resource, std::string_view billing_period
+  );  // [G1] "2026-11-01"
+  base::result<void> set_usage(
+      const base::uuid& resource, std::string_view date, const std::vector<usage_item>& usages
+  );  // [G2]
+
+  // Registration, best effort [N1-N5]: identity, service, processor. `version` of this agent.
+  base::result<void> register_agent(
+      const base::uuid& offering, std::string_view mode, std::string_view processor,
+      std::string_view backend_type, std::string_view version, std::string_view last_restarted
+  );
+
+private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace siteagent::waldur

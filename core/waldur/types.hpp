@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Waldur's objects, decoded tolerantly: unknown enum values stay text, absent fields stay absent.
+#pragma once
+
+#include "core/base/clock.hpp"
+#include "core/base/json.hpp"
+#include "core/base/uuid.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace siteagent::waldur {
+
+// component type -> amount, as text of an exact decimal
+using limits = std::map<std::string, std::string>;
+
+struct order {
+  base::uuid uuid;
+  std::string type;   // Create | Update | Terminate | Restore | anything newer
+  std::string state;  // pending-provider | executing | done | erred | canceled | rejected | ...
+  std::string resource_name;
+  std::optional<base::uuid> resource;  // marketplace_resource_uuid
+  std::optional<base::uuid> plan;      // plan_uuid: for Update the new plan
+  std::optional<base::uuid> old_plan;
+  waldur::limits limits;
+  base::json attributes;  // {} when absent
+  std::string project_slug;
+  std::optional<base::wall_time> created;
+  base::json raw;
+};
+
+struct resource {
+  base::uuid uuid;
+  std::string name;
+  std::string slug;
+  std::string state;  // Creating | OK | Erred | Updating | Terminating | Terminated
+  std::string backend_id;
+  base::json attributes;
+  base::json backend_metadata;
+  waldur::limits limits;
+  std::optional<base::uuid> plan;
+  std::string project_uuid;
+  std::string project_slug;
+  std::string customer_slug;
+  bool paused = false;
+  bool downscaled = false;
+  base::json raw;
+};
+
+struct offering_component {
+  base::uuid uuid;
+  std::string type;
+  std::string name;
+  std::string billing_type;
+  std::string measured_unit;
+  std::optional<std::string> unit_factor;
+  std::optional<std::string> limit_amount;
+};
+
+struct offering {
+  std::vector<offering_component> components;
+  std::optional<base::uuid> customer;
+  base::json plugin_options;
+};
+
+struct plan {
+  std::string name;
+  waldur::limits quotas;  // zero values dropped
+};
+
+struct component_usage {
+  base::uuid uuid;
+  std::string type;
+  std::string usage;  // decimal text
+};
+
+struct usage_item {
+  std::string type;
+  std::string amount;  // exactly two decimals
+};
+
+struct endpoint {
+  std::string name;
+  std::string url;
+};
+
+}  // namespace siteagent::waldur
