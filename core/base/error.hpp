@@ -57,12 +57,12 @@ std::string_view name_of(error_code code) noexcept;
 
 struct error {
   error_code code = error_code::permanent;
-  std::string message;              // for the operator: what, which object, why, next step; one line
-  std::string public_message;       // for the customer; empty: the stock text
-  std::string provider_code;        // the remote side's own code, verbatim
-  std::string provider_request_id;  // the remote side's id of the failed request
-  std::string detail;               // JSON object or empty
-  std::optional<std::chrono::milliseconds> retry_after;
+  std::string message = {};         // for the operator: what, which object, why, next step; one line
+  std::string public_message = {};  // for the customer; empty: the stock text
+  std::string provider_code = {};   // the remote side's own code, verbatim
+  std::string provider_request_id = {};  // the remote side's id of the failed request
+  std::string detail = {};               // JSON object or empty
+  std::optional<std::chrono::milliseconds> retry_after = {};
   int http_status = 0;              // 0: no HTTP answer behind this error
   bool may_have_been_sent = false;  // the request may have reached the other side
 };
