@@ -7,12 +7,14 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 namespace siteagent::net {
 
 // Retry-After in seconds (also fractional) or as an HTTP date, retry-after-ms and
 // x-ms-retry-after-ms in milliseconds. Past dates and negative values read as 0; nonsense as
-// nullopt. Capped at 24 h.
+// nullopt. Capped at 24 h. The milliseconds win; a date is measured from the answer's own Date
+// header when it has one (the two clocks may differ), else from `now`.
 std::optional<std::chrono::milliseconds> retry_after(const response& r, base::wall_time now);
 
 // 408, 429, 500, 502, 503, 504: the same request may work later.
@@ -29,10 +31,11 @@ struct backoff {
   ) const;
 };
 
-double random_jitter();  // [0,1); [any thread]
+double random_jitter(); // [0,1); [any thread]
 
 // The page number of rel="next" in a Link header (Waldur). nullopt: no next page. The URL's host
-// is never looked at.
+// is never looked at. Empty: there is a next page, but its URL does not say which: an error, or the
+// list would end early.
 std::optional<std::string> next_page(const response& r);
 
-}  // namespace siteagent::net
+} // namespace siteagent::net
