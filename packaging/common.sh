@@ -1,0 +1,44 @@
+# Shared by packaging/demo and packaging/test: where things are, and what must be installed.
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# install_packages SCOPE...: installs what dependencies.txt lists for these scopes and is missing.
+install_packages() {
+  missing=""
+  for scope in "$@"; do
+    for package in $(sed -n "s/^$scope \([a-z0-9.+-]*\)\$/\1/p" "$root/packaging/dependencies.txt"); do
+      dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+        missing="$missing $package"
+    done
+  done
+  [ -n "$missing" ] || return 0
+  [ "$(id -u)" = 0 ] || die "missing packages:$missing; install them, or run this as root"
+  say "installing:$missing"
+  log=$(mktemp)
+  # shellcheck disable=SC2086
+  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    die "apt-get could not install:$missing"
+  fi
+  rm -f "$log"
+}
+
+# build_preset PRESET [TARGET...]: configure and build; all output goes to the terminal.
+build_preset() {
+  preset=$1
+  shift
+  (cd "$root" && cmake --preset "$preset") ||
+    die "configuring failed"
+  if [ $# -gt 0 ]; then
+    (cd "$root" && cmake --build --preset "$preset" --target "$@")
+  else
+    (cd "$root" && cmake --build --preset "$preset")
+  fi || die "the build failed"
+}
