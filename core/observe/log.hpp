@@ -20,7 +20,9 @@ enum class level : std::uint8_t { debug, info, warning, error };
 
 using field = std::pair<std::string_view, std::string>;
 
-// Where lines go; call once, before the first logger. `path` "" = stdout.
+// Where lines go; call once, before the first line, while one thread runs. `path` "" = stdout; a
+// file is opened for appending with mode 0600. Throws std::runtime_error when it cannot be opened.
+// Without this call lines from `info` on go to stdout.
 void set_up_logs(level lowest, const std::string& path = "");
 // Test hook: lines are also appended to *lines (caller's, must outlive the use; nullptr ends it).
 void capture_logs_for_test(std::vector<std::string>* lines);
@@ -33,12 +35,20 @@ public:
 
   logger with(std::string_view key, std::string value) const;
 
+  // Would a line of that level be kept?
+  static bool is_enabled(level at);
+
   void debug(std::string_view event, std::initializer_list<field> fields = {}) const;
   void info(std::string_view event, std::initializer_list<field> fields = {}) const;
   void warning(std::string_view event, std::initializer_list<field> fields = {}) const;
   void error(std::string_view event, std::initializer_list<field> fields = {}) const;
   // Adds error, error_code, provider_code, provider_request_id.
-  void failure(level at, std::string_view event, const base::error& e, std::initializer_list<field> fields = {}) const;
+  void failure(
+      level at,
+      std::string_view event,
+      const base::error& e,
+      std::initializer_list<field> fields = {}
+  ) const;
 
 private:
   void write(level at, std::string_view event, const std::vector<field>& fields) const;
@@ -47,4 +57,4 @@ private:
   std::shared_ptr<const std::vector<std::pair<std::string, std::string>>> context_;
 };
 
-}  // namespace siteagent::observe
+} // namespace siteagent::observe
