@@ -22,12 +22,15 @@ using header_list = std::vector<std::pair<std::string, std::string>>;
 
 struct request {
   std::string method = "GET";
-  std::string url;  // absolute; path and query already percent-encoded; sent byte-exact
+  // Absolute; path and query already percent-encoded, sent byte-exact (only characters that no URL
+  // may have, such as | and {, are escaped, and a "?" with nothing behind it is left out).
+  std::string url;
+  // Not among them: Host, Content-Length, Transfer-Encoding, Connection, Expect, Upgrade.
   header_list headers;
   std::string body;
-  std::string content_type = "application/json";  // sent only with a body
-  std::chrono::milliseconds deadline{60'000};     // the whole exchange, name resolution included
-  std::size_t max_body = std::size_t{64} << 20U;  // larger answers are an error
+  std::string content_type = "application/json"; // sent only with a body
+  std::chrono::milliseconds deadline{60'000};    // the whole exchange, name resolution included
+  std::size_t max_body = std::size_t{64} << 20U; // larger answers are an error
   // A POST or PATCH always gets a connection of its own, so that no library replays it; set this
   // for a creating PUT too.
   bool fresh_connection = false;
@@ -37,7 +40,7 @@ struct request {
 
 struct response {
   int status = 0;
-  header_list headers;  // names in lower case
+  header_list headers; // names in lower case
   std::string body;
 
   // First value, or nullopt. `name` in lower case.
@@ -51,6 +54,7 @@ struct response {
 //   deadline         deadline passed before anything was sent, or on GET/HEAD
 //   cancelled        stop_requested, before anything was sent, or on GET/HEAD
 //   permanent        refused here: foreign origin, plain http, CR/LF in a header, answer too large
+// A redirect is an answer like any other: it is never followed.
 // may_have_been_sent is set accordingly in every case. Messages name method and origin, never the
 // query, headers or bodies.
 class transport {
@@ -69,9 +73,15 @@ struct transport_options {
   // Plain http to hosts other than loopback.
   bool allow_plain_http = false;
   bool verify_tls = true;
-  std::string ca_file;     // PEM; empty = the system's. Checked when the transport is made
-  std::string user_agent;  // sent unless the request has its own
+  // PEM; the only authorities trusted then; empty = the system's. Read when the transport is made.
+  std::string ca_file;
+  std::string user_agent; // sent unless the request has its own
+  // Name resolution, and then connection and TLS handshake together (shared by the name's
+  // addresses).
   std::chrono::milliseconds connect_timeout{10'000};
+  // Text addresses of a host name, best first; empty = the system's. Called on resolver threads,
+  // several at once; may block.
+  std::function<base::result<std::vector<std::string>>(const std::string& host)> lookup;
 };
 
 // `invalid` when ca_file cannot be read.
@@ -82,4 +92,4 @@ base::result<std::unique_ptr<transport>> make_transport(transport_options option
 // pool at 4 threads. A plugin never calls it.
 void initialise_process();
 
-}  // namespace siteagent::net
+} // namespace siteagent::net
