@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UUIDs as Waldur and Azure write them: compared as bytes, sent as 32 lower-case hex digits.
+// UUIDs as portals and clouds write them: compared as bytes, sent as 32 lower-case hex digits.
 #pragma once
 
 #include <array>

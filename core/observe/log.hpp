@@ -27,7 +27,7 @@ void set_up_logs(level lowest, const std::string& path = "");
 // Test hook: lines are also appended to *lines (caller's, must outlive the use; nullptr ends it).
 void capture_logs_for_test(std::vector<std::string>* lines);
 
-// A named source of lines with fixed fields ("offering": "Azure VM", ...). Cheap to copy.
+// A named source of lines with fixed fields ("offering": "My cloud", ...). Cheap to copy.
 // [any thread]
 class logger {
 public:
