@@ -3,6 +3,8 @@
 // plugin's schema says what they are. Free of yaml-cpp.
 #pragma once
 
+#include "core/base/json.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +14,7 @@
 namespace siteagent::config {
 
 struct position {
-  int line = 0;  // from 1; 0: unknown
+  int line = 0; // from 1; 0: unknown
   int column = 0;
 };
 
@@ -21,24 +23,39 @@ struct value {
   using entry = std::pair<std::string, value>;
 
   kind type = kind::null;
-  std::string text;     // scalars
-  bool quoted = false;  // a scalar in quotes: text, whatever it looks like
+  std::string text;    // scalars
+  bool quoted = false; // a scalar in quotes: text, whatever it looks like
   std::vector<value> list;
-  std::vector<entry> map;
+  std::vector<entry> map; // unique keys, in file order; "<<" already expanded
   position at;
+  position key_at; // of a value in a map: where its key starts
 
+  bool is_null() const { return type == kind::null; }
+
+  bool is_scalar() const { return type == kind::scalar; }
+
+  bool is_list() const { return type == kind::list; }
+
+  bool is_map() const { return type == kind::map; }
+
+  // nullptr when absent or when this is no map; a null value is not absent.
   const value* find(std::string_view key) const;
 };
+
+// For values that no schema describes. Quoted scalars and everything doubtful stay text; plain
+// true/false (also True, TRUE, ...) become booleans, plain decimal integers and fractions without a
+// leading zero become numbers that keep their spelling ("1.10").
+base::json to_json(const value& v);
 
 // What was found wrong. Printed as "file:line:column: error|warning: key: why".
 struct finding {
   bool fatal = false;
   std::string file;
   position at;
-  std::string key;  // path, for example "offerings[0].backend_settings.tenant_id"
+  std::string key; // path, for example "offerings[0].backend_settings.tenant_id"
   std::string why;
 
   std::string text() const;
 };
 
-}  // namespace siteagent::config
+} // namespace siteagent::config

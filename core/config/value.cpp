@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "core/config/value.hpp"
+
+#include "core/base/text.hpp"
+
+namespace siteagent::config {
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// -?(0|[1-9][0-9]*)(\.[0-9]+)? : every YAML and JSON reader sees the same number in it.
+bool is_plain_number(std::string_view t) {
+  std::size_t i = !t.empty() && t[0] == '-' ? 1 : 0;
+  const std::size_t start = i;
+  while (i < t.size() && is_digit(t[i])) {
+    ++i;
+  }
+  if (i == start || (t[start] == '0' && i - start > 1)) {
+    return false;
+  }
+  if (i == t.size()) {
+    return true;
+  }
+  if (t[i] != '.' || i + 1 == t.size()) {
+    return false;
+  }
+  for (++i; i < t.size(); ++i) {
+    if (!is_digit(t[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+base::json scalar_to_json(const value& v) {
+  if (v.quoted) {
+    return v.text;
+  }
+  if (v.text == "true" || v.text == "True" || v.text == "TRUE") {
+    return true;
+  }
+  if (v.text == "false" || v.text == "False" || v.text == "FALSE") {
+    return false;
+  }
+  return is_plain_number(v.text) ? base::json::number(v.text) : base::json(v.text);
+}
+
+} // namespace
+
+const value* value::find(std::string_view key) const {
+  for (const entry& e : map) {
+    if (e.first == key) {
+      return &e.second;
+    }
+  }
+  return nullptr;
+}
+
+base::json to_json(const value& v) {
+  switch (v.type) {
+  case value::kind::null:
+    return {};
+  case value::kind::scalar:
+    return scalar_to_json(v);
+  case value::kind::list: {
+    base::json out = base::json::array();
+    for (const value& item : v.list) {
+      out.push_back(to_json(item));
+    }
+    return out;
+  }
+  case value::kind::map: {
+    base::json out = base::json::object();
+    for (const auto& [key, item] : v.map) {
+      out.members().emplace_back(key, to_json(item)); // keys are unique already
+    }
+    return out;
+  }
+  }
+  return {};
+}
+
+std::string finding::text() const {
+  std::string out = file;
+  if (at.line > 0) {
+    out += ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  }
+  out += fatal ? ": error: " : ": warning: ";
+  if (!key.empty()) {
+    out += key + ": ";
+  }
+  return out + why;
+}
+
+} // namespace siteagent::config
