@@ -307,8 +307,11 @@ class Demo:
         self.write_config()
         line("azure", f"emulator at {self.azure.url}, subscription {SUBSCRIPTION}")
         line("waldur", f"emulator at {self.waldur.url}, offering {OFFERING}")
-        subprocess.run(self.agent("validate", "-c", self.config, "--plugin-dir", os.path.join(BUILD, "plugins")),
-                       check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        validation = subprocess.run(
+            self.agent("validate", "-c", self.config, "--plugin-dir", os.path.join(BUILD, "plugins")),
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        check(validation.returncode == 0, "waldur-site-agent validate accepts the configuration"
+              if validation.returncode == 0 else validation.stdout)
         check(not any(self.azure.inventory()[k] for k in ("resourceGroups", "virtualMachines")),
               "the subscription is empty")
 
