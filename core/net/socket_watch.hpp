@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Counts what a connection received, behind the back of the HTTP library: it reads headers and
+// chunks of any size into memory before anybody is asked.
+#pragma once
+
+#include <cstdint>
+
+namespace siteagent::net {
+
+// A descriptor of its own onto somebody else's TCP socket, so that its number cannot be reused
+// meanwhile. Move-only.
+class socket_watch {
+public:
+  socket_watch() = default; // watches nothing
+  // Duplicates the descriptor; also marks `socket` close-on-exec.
+  explicit socket_watch(int socket);
+  socket_watch(socket_watch&& other) noexcept;
+  socket_watch& operator=(socket_watch&& other) noexcept;
+  ~socket_watch();
+
+  // Payload bytes since the watch began; 0 where the kernel does not count them.
+  std::uint64_t received() const;
+
+private:
+  int descriptor_ = -1;
+  std::uint64_t before_ = 0;
+};
+
+} // namespace siteagent::net
