@@ -387,12 +387,16 @@ std::optional<base::error> check_bytes(const std::string& text, const std::strin
   return std::nullopt;
 }
 
-// The parser's words for two cases mislead.
+// The parser's words without the piece of the text that some of them end in, and with a hint where
+// the usual cause is a missing pair of quotes.
 std::string reworded(const std::string& why) {
   if (why == YAML::ErrorMsg::BAD_FILE) {
     return "nested too deeply";
   }
-  return "not YAML: " + why;
+  if (why == YAML::ErrorMsg::UNKNOWN_TOKEN || why == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
+    return "not YAML: " + why + "; text that begins with a sign such as * & ! % @ needs quotes";
+  }
+  return "not YAML: " + why.substr(0, why.find(": "));
 }
 
 } // namespace

@@ -4,17 +4,25 @@
 // retry layer for reads: 3 attempts, back-off, Retry-After); writes are sent once.
 //
 // Errors: base::error with http_status; 401 -> auth; 403 -> forbidden; 404 -> not_found;
-// 409 and 400 -> conflict / invalid; 408/429/5xx and network -> transient/throttled; a write that may
-// have happened -> outcome_unknown; an answer that is no JSON of the documented shape -> transient.
-// Blocking; [any thread].
+// 409 and 400 -> conflict / invalid; 405 -> unsupported; 3xx and other 4xx -> permanent;
+// 408/5xx and network -> transient, 429 -> throttled; a write that may have happened (network, 408,
+// 502, 504, an undocumented 2xx) -> outcome_unknown; an answer that is no JSON of the documented
+// shape -> transient; stop_requested -> cancelled, or outcome_unknown for a write already sent.
+// A message names the call, the object, the status and at most 500 bytes of the server's own words,
+// and never a token. Only the documented code of a call is success.
+// Blocking: a write for at most 60 s, one page of a read for at most three times that and two pauses
+// of 60 s at most; a longer Retry-After is handed to the caller in error::retry_after. [any thread]
 #pragma once
 
+#include "core/base/clock.hpp"
 #include "core/base/result.hpp"
 #include "core/base/secret.hpp"
 #include "core/net/transport.hpp"
 #include "core/waldur/types.hpp"
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,7 +37,12 @@ struct client_options {
   std::string oidc_client_id;
   base::secret oidc_client_secret;
   std::string user_agent;  // "waldur-site-agent-<mode>/<version>"
-  std::function<bool()> stop_requested;
+  std::function<bool()> stop_requested;  // [any thread]; may be empty
+  // What was tolerated: a row of a list that could not be read and was left out. [any thread]
+  std::function<void(std::string)> on_warning;
+  // The pause before a read is repeated; empty = a real one that ends early at stop_requested.
+  std::function<void(std::chrono::milliseconds)> sleep;
+  const base::clock* clock = &base::real_clock();  // never null; outlives the client
 };
 
 class client {

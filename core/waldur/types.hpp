@@ -46,6 +46,9 @@ struct resource {
   std::string customer_slug;
   bool paused = false;
   bool downscaled = false;
+  // false: the answer lacked paused or downscaled, so their values above mean nothing and nobody may
+  // start or stop a machine because of them.
+  bool power_flags_known = false;
   base::json raw;
 };
 
