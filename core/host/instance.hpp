@@ -38,8 +38,13 @@ enum class operation : std::uint8_t {
 };
 
 std::string_view name_of(operation op);
-// ping 10 s, evaluate 60 s, bulk reads 10 min, pause/restore 20 min, create 45 min, delete 120 min;
-// backend_settings.limits.<operation>_s overrides (seconds).
+// ping 10 s, evaluate_order and other single operations 60 s, bulk reads (pull_resources,
+// report_usage, list_resources) 10 min, pause/downscale/restore 20 min, create 45 min, delete 120 min.
+//
+// backend_settings.limits overrides them, in whole seconds (1 .. 604800): ping_s, read_s
+// (evaluate_order, set_resource_limits, diagnostics, add_members, remove_members), bulk_s, power_s,
+// create_s, delete_s; or exactly one operation by its name, for example restore_s or
+// pull_resources_s, which wins over its group. Plugins see the keys too.
 std::chrono::milliseconds default_deadline(operation op);
 
 // What a checkpoint answers: go on, or stop with that code (cancelled or deadline).
@@ -71,14 +76,25 @@ struct instance_options {
 struct converted_settings {
   base::json settings;
   std::vector<std::pair<std::string, std::string>> secrets;  // reference -> source as written
+  base::json limits;  // backend_settings.limits, integers; null when absent
 };
 
-// Converts by the schema and validates; every problem is a fatal finding with file:line:column.
-// Does not read the secrets' sources.
+// Converts by the schema (draft 4; "" = everything is allowed) and validates. Every problem is a
+// fatal finding with file:line:column; an unknown key that the schema allows and a boolean written
+// as `yes` are warnings. Scalars become what the schema says: where a string is due, 010 and yes
+// stay text; null is absent; a lone text is accepted where a list of texts is due.
+// Does not read the secrets' sources; literal secrets are protected in base::global_redactor().
+// Findings never repeat a value.
 converted_settings convert_settings(
     const std::string& schema_text, const instance_options& options, std::vector<config::finding>& findings
 );
 
+// Thread model: calls into a SERIAL plugin wait for each other over all instances, into a
+// PER_INSTANCE plugin over this one; a PARALLEL plugin is called with no lock held. Waiting counts
+// against the deadline (`transient` when it runs out).
+//
+// Five breaches of contract in a row (exceptions, bad JSON, 9xx codes, ...) put the instance into
+// quarantine: every later call is `not_ready` until the agent is restarted.
 class instance {
 public:
   // Schema conversion, validate_settings, create. `invalid` with every finding's text in the message,
@@ -91,7 +107,9 @@ public:
   instance& operator=(const instance&) = delete;
 
   // Blocks for as long as the operation takes. The value is what the plugin emitted, in order.
-  // A plugin that broke the contract: plugin_bug. [any thread]
+  // A plugin that broke the contract: plugin_bug; an operation it does not have: unsupported; else
+  // the plugin's own code and texts, scrubbed, "<plugin>: <operation>: " before the message. Codes
+  // this build has no name for are passed on and have a class. [any thread]
   base::result<std::vector<base::json>> call(
       operation op, const call_request& request, const call_options& options = {}
   );

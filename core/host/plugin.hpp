@@ -57,4 +57,16 @@ base::result<plugin_info> inspect_plugin(
 
 plugin_info info_of(const plugin& p);
 
+// The first thing every program's main does:
+//   if (const int status = host::run_inspection_child(argc, argv);
+//       status != host::not_an_inspection_child) {
+//     return status;
+//   }
+// A program that calls it can start itself (/proc/self/exe with a hidden first argument) as the
+// child that looks at a plugin file; load_plugin then lets such a child load the file first, so
+// that a damaged file is refused instead of taking the agent down. Without the call list_plugins,
+// inspect_plugin and load_plugin work in this process. Call before starting threads.
+inline constexpr int not_an_inspection_child = -1;
+int run_inspection_child(int argc, char** argv);
+
 }  // namespace siteagent::host
