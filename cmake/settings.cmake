@@ -53,7 +53,7 @@ function(siteagent_add_plugin name)
     PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
   target_link_libraries(${name} PRIVATE siteagent_settings siteagent_sdk)
   target_link_options(${name} PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
-    -Wl,--exclude-libs,ALL)
+    -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_SOURCE_DIR}/sdk/cmake/plugin.map)
   if(NOT SITEAGENT_SANITIZE)
     target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
