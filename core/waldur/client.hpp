@@ -10,8 +10,9 @@
 // shape -> transient; stop_requested -> cancelled, or outcome_unknown for a write already sent.
 // A message names the call, the object, the status and at most 500 bytes of the server's own words,
 // and never a token. Only the documented code of a call is success.
-// Blocking: a write for at most 60 s, one page of a read for at most three times that and two pauses
-// of 60 s at most; a longer Retry-After is handed to the caller in error::retry_after. [any thread]
+// Blocking: a write for at most 60 s, one page of a read for at most three times that and two
+// pauses of 60 s at most; a longer Retry-After is handed to the caller in error::retry_after. [any
+// thread]
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -31,18 +32,19 @@
 namespace siteagent::waldur {
 
 struct client_options {
-  std::string api_root;  // "https://waldur.example.com" (no /api); requests go to api_root + "/api/..."
-  base::secret token;    // "Token <token>"
-  std::string oidc_token_url;  // set: client credentials instead of the token
+  std::string
+      api_root; // "https://waldur.example.com" (no /api); requests go to api_root + "/api/..."
+  base::secret token;         // "Token <token>"
+  std::string oidc_token_url; // set: client credentials instead of the token
   std::string oidc_client_id;
   base::secret oidc_client_secret;
-  std::string user_agent;  // "waldur-site-agent-<mode>/<version>"
-  std::function<bool()> stop_requested;  // [any thread]; may be empty
+  std::string user_agent;               // "waldur-site-agent-<mode>/<version>"
+  std::function<bool()> stop_requested; // [any thread]; may be empty
   // What was tolerated: a row of a list that could not be read and was left out. [any thread]
   std::function<void(std::string)> on_warning;
   // The pause before a read is repeated; empty = a real one that ends early at stop_requested.
   std::function<void(std::chrono::milliseconds)> sleep;
-  const base::clock* clock = &base::real_clock();  // never null; outlives the client
+  const base::clock* clock = &base::real_clock(); // never null; outlives the client
 };
 
 class client {
@@ -54,46 +56,52 @@ public:
   client& operator=(const client&) = delete;
 
   // Orders
-  base::result<std::vector<order>> list_orders(const base::uuid& offering);  // [O1] pending-provider, executing; by created
-  base::result<order> get_order(const base::uuid& order);                    // [O4]
-  base::result<std::string> get_order_state(const base::uuid& order);        // [O4] field=uuid,state
-  base::result<void> approve_by_provider(const base::uuid& order);           // [O5]
-  base::result<void> reject_by_provider(const base::uuid& order, std::string_view comment);  // [O6]
-  base::result<void> set_state_done(const base::uuid& order);                // [O8]
-  base::result<void> set_state_erred(const base::uuid& order, std::string_view message);     // [O9]
+  base::result<std::vector<order>> list_orders(const base::uuid& offering
+  ); // [O1] pending-provider, executing; by created
+  base::result<order> get_order(const base::uuid& order);             // [O4]
+  base::result<std::string> get_order_state(const base::uuid& order); // [O4] field=uuid,state
+  base::result<void> approve_by_provider(const base::uuid& order);    // [O5]
+  base::result<void> reject_by_provider(const base::uuid& order, std::string_view comment); // [O6]
+  base::result<void> set_state_done(const base::uuid& order);                               // [O8]
+  base::result<void> set_state_erred(const base::uuid& order, std::string_view message);    // [O9]
 
   // Offering, plans, keys
-  base::result<base::json> users_me();                                       // [C2]
-  base::result<offering> get_offering(const base::uuid& offering);           // [C3]
-  base::result<plan> get_plan(const base::uuid& plan);                       // [K3]
+  base::result<base::json> users_me();                             // [C2]
+  base::result<offering> get_offering(const base::uuid& offering); // [C3]
+  base::result<plan> get_plan(const base::uuid& plan);             // [K3]
   // [C4]+[U9] uuid hex -> public key text; empty when the customer is no service provider
   base::result<std::map<std::string, std::string>> list_ssh_keys(const base::uuid& customer);
 
   // Resources
-  base::result<resource> get_resource(const base::uuid& resource);           // [R2]
-  base::result<std::vector<resource>> list_resources(
-      const base::uuid& offering, const std::vector<std::string>& states
-  );                                                                         // [R1]
-  base::result<void> set_backend_id(const base::uuid& resource, std::string_view backend_id);    // [R3]
-  base::result<void> set_backend_metadata(const base::uuid& resource, const base::json& metadata);  // [R4]
-  base::result<void> set_limits(const base::uuid& resource, const limits& l);                    // [R5]
-  base::result<void> set_endpoints(const base::uuid& resource, const std::vector<endpoint>& e);  // [R6]
-  base::result<void> set_as_erred(const base::uuid& resource, std::string_view message);         // [R7]
-  base::result<void> set_as_ok(const base::uuid& resource);                                      // [R8]
-  base::result<void> refresh_last_sync(const base::uuid& resource);                              // [R9]
+  base::result<resource> get_resource(const base::uuid& resource); // [R2]
+  base::result<std::vector<resource>>
+  list_resources(const base::uuid& offering, const std::vector<std::string>& states); // [R1]
+  base::result<void>
+  set_backend_id(const base::uuid& resource, std::string_view backend_id); // [R3]
+  base::result<void>
+  set_backend_metadata(const base::uuid& resource, const base::json& metadata); // [R4]
+  base::result<void> set_limits(const base::uuid& resource, const limits& l);   // [R5]
+  base::result<void>
+  set_endpoints(const base::uuid& resource, const std::vector<endpoint>& e);             // [R6]
+  base::result<void> set_as_erred(const base::uuid& resource, std::string_view message); // [R7]
+  base::result<void> set_as_ok(const base::uuid& resource);                              // [R8]
+  base::result<void> refresh_last_sync(const base::uuid& resource);                      // [R9]
 
   // Usage
-  base::result<std::vector<component_usage>> list_usages(
-      const base::uuid& resource, std::string_view billing_period
-  );  // [G1] "2026-11-01"
+  base::result<std::vector<component_usage>>
+  list_usages(const base::uuid& resource, std::string_view billing_period); // [G1] "2026-11-01"
   base::result<void> set_usage(
       const base::uuid& resource, std::string_view date, const std::vector<usage_item>& usages
-  );  // [G2]
+  ); // [G2]
 
   // Registration, best effort [N1-N5]: identity, service, processor. `version` of this agent.
   base::result<void> register_agent(
-      const base::uuid& offering, std::string_view mode, std::string_view processor,
-      std::string_view backend_type, std::string_view version, std::string_view last_restarted
+      const base::uuid& offering,
+      std::string_view mode,
+      std::string_view processor,
+      std::string_view backend_type,
+      std::string_view version,
+      std::string_view last_restarted
   );
 
 private:
@@ -101,4 +109,4 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace siteagent::waldur
+} // namespace siteagent::waldur

@@ -18,14 +18,14 @@ using limits = std::map<std::string, std::string>;
 
 struct order {
   base::uuid uuid;
-  std::string type;   // Create | Update | Terminate | Restore | anything newer
-  std::string state;  // pending-provider | executing | done | erred | canceled | rejected | ...
+  std::string type;  // Create | Update | Terminate | Restore | anything newer
+  std::string state; // pending-provider | executing | done | erred | canceled | rejected | ...
   std::string resource_name;
-  std::optional<base::uuid> resource;  // marketplace_resource_uuid
-  std::optional<base::uuid> plan;      // plan_uuid: for Update the new plan
+  std::optional<base::uuid> resource; // marketplace_resource_uuid
+  std::optional<base::uuid> plan;     // plan_uuid: for Update the new plan
   std::optional<base::uuid> old_plan;
   waldur::limits limits;
-  base::json attributes;  // {} when absent
+  base::json attributes; // {} when absent
   std::string project_slug;
   std::optional<base::wall_time> created;
   base::json raw;
@@ -35,7 +35,7 @@ struct resource {
   base::uuid uuid;
   std::string name;
   std::string slug;
-  std::string state;  // Creating | OK | Erred | Updating | Terminating | Terminated
+  std::string state; // Creating | OK | Erred | Updating | Terminating | Terminated
   std::string backend_id;
   base::json attributes;
   base::json backend_metadata;
@@ -46,8 +46,8 @@ struct resource {
   std::string customer_slug;
   bool paused = false;
   bool downscaled = false;
-  // false: the answer lacked paused or downscaled, so their values above mean nothing and nobody may
-  // start or stop a machine because of them.
+  // false: the answer lacked paused or downscaled, so their values above mean nothing and nobody
+  // may start or stop a machine because of them.
   bool power_flags_known = false;
   base::json raw;
 };
@@ -70,18 +70,18 @@ struct offering {
 
 struct plan {
   std::string name;
-  waldur::limits quotas;  // zero values dropped
+  waldur::limits quotas; // zero values dropped
 };
 
 struct component_usage {
   base::uuid uuid;
   std::string type;
-  std::string usage;  // decimal text
+  std::string usage; // decimal text
 };
 
 struct usage_item {
   std::string type;
-  std::string amount;  // exactly two decimals
+  std::string amount; // exactly two decimals
 };
 
 struct endpoint {
@@ -89,4 +89,4 @@ struct endpoint {
   std::string url;
 };
 
-}  // namespace siteagent::waldur
+} // namespace siteagent::waldur
