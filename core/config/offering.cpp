@@ -97,8 +97,8 @@ void read_routing(map_reader& o, offering& out) {
   out.membership_sync_backend = read_role(o, "membership_sync_backend", out.backend_type);
   out.reporting_backend = read_role(o, "reporting_backend", out.backend_type);
   out.username_management_backend = o.text("username_management_backend").value_or("base");
-  if (out.order_processing_backend.empty() && out.membership_sync_backend.empty() &&
-      out.reporting_backend.empty()) {
+  if (!out.backend_type.empty() && out.order_processing_backend.empty() &&
+      out.membership_sync_backend.empty() && out.reporting_backend.empty()) {
     o.warn("order_processing_backend", "all three roles are off; this offering does nothing");
   }
 }
