@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// What the agent remembers of orders between two looks at them: when to try again, and results that
+// Waldur could not be told yet. Memory only; losing it costs time, never a machine.
+#pragma once
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/json.hpp"
+#include "core/base/uuid.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace siteagent::agent {
+
+// Used by whoever holds the lock of the order's resource.
+struct order_memory {
+  struct verdict {
+    bool done = false;
+    std::string message;         // for the customer, when erred
+    bool clear_resource = false; // the resource is fine although the order is not: set_as_ok
+  };
+
+  std::optional<base::steady_time> first_attempt; // of the provider operation
+  std::optional<verdict> pending;                 // only the report is missing
+  std::optional<base::json> created;              // what create_resource emitted
+  std::optional<base::error> failure;             // a create that failed; clean-up not finished
+  std::optional<base::steady_time> cleaning_since;
+};
+
+// [any thread]
+class order_book {
+public:
+  explicit order_book(const base::clock& clock) : clock_(clock) {}
+
+  std::shared_ptr<order_memory> memory_of(const base::uuid& order);
+  // Somebody works on it now: its postponement is over, the count of failures stays.
+  void begin(const base::uuid& order);
+  // Not before 5 s, doubling to 5 min, and not before the other side's advice. The pause chosen.
+  std::chrono::milliseconds
+  postpone(const base::uuid& order, std::optional<std::chrono::milliseconds> advice);
+  bool is_due(const base::uuid& order) const;
+  // The earliest postponed order, if any.
+  std::optional<base::steady_time> next_due() const;
+  void forget(const base::uuid& order);
+  // Drops what Waldur no longer lists.
+  void keep_only(const std::set<base::uuid>& orders);
+
+private:
+  struct entry {
+    std::shared_ptr<order_memory> memory = std::make_shared<order_memory>();
+    unsigned failures = 0;
+    std::optional<base::steady_time> not_before;
+  };
+
+  const base::clock& clock_;
+  mutable std::mutex mutex_;
+  std::map<base::uuid, entry> entries_;
+};
+
+} // namespace siteagent::agent

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Puts the real parts together: transports, Waldur clients, plugin instances.
+#pragma once
+
+#include "core/agent/backend.hpp"
+#include "core/agent/scheduler.hpp"
+#include "core/config/config.hpp"
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace siteagent::app {
+
+// A Waldur client for an offering; `role` ends up in its user agent
+// ("waldur-site-agent-<role>/..."). The transport may be null: then one is made.
+base::result<std::unique_ptr<waldur::client>> make_client(
+    const config::offering& offering,
+    std::string_view role,
+    std::shared_ptr<net::transport> transport,
+    const std::stop_token& stop
+);
+
+// Offerings with the same origins and TLS settings share a transport.
+agent::portal_factory make_portals(std::stop_token stop);
+
+// Opens plugins for the offerings of that file. Findings of the settings, if wanted, go to
+// `findings` (which then must outlive the factory).
+agent::backend_factory make_backends(
+    const config::agent_config& config,
+    const std::vector<std::string>& plugin_directories,
+    std::vector<config::finding>* findings = nullptr
+);
+
+// The roles' plugins of an offering, each once, in the order order, membership, report.
+std::vector<std::string> plugins_of(const config::offering& offering);
+
+} // namespace siteagent::app

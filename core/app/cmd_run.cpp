@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Running the agent: signals, logs, exit codes around agent::agent.
+#include "core/agent/heartbeat.hpp"
+#include "core/agent/scheduler.hpp"
+#include "core/app/assemble.hpp"
+#include "core/app/commands.hpp"
+#include "core/base/text.hpp"
+#include "core/config/config.hpp"
+#include "core/observe/log.hpp"
+
+#include <csignal>
+#include <ctime>
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace siteagent::app {
+
+namespace {
+
+// After a signal: time for the workers to reach a checkpoint. Killing them later is safe, too.
+constexpr std::chrono::seconds grace{15};
+constexpr long look_interval_ns = 50'000'000;
+
+std::vector<agent::mode> modes_of(const std::string& name) {
+  using agent::mode;
+  if (name == "report") {
+    return {mode::report};
+  }
+  if (name == "membership_sync") {
+    return {mode::membership_sync};
+  }
+  if (name == "all") {
+    return {mode::order_process, mode::membership_sync, mode::report};
+  }
+  return {mode::order_process};
+}
+
+observe::level level_of(const std::string& name) {
+  const std::string lower = base::to_lower(name);
+  return lower == "debug"                          ? observe::level::debug
+         : lower == "warning"                      ? observe::level::warning
+         : lower == "error" || lower == "critical" ? observe::level::error
+                                                   : observe::level::info;
+}
+
+// nullopt: the agent must not start; findings are on stderr.
+std::optional<config::agent_config> load(const std::string& file) {
+  base::result<config::agent_config> config = config::load(file);
+  if (!config) {
+    std::cerr << config.error().message << '\n';
+    return std::nullopt;
+  }
+  for (const config::finding& f : config->findings) {
+    std::cerr << f.text() << '\n';
+  }
+  if (config->has_global_errors()) {
+    return std::nullopt;
+  }
+  if (!config->global_proxy.empty()) {
+    std::cerr << file << ": error: global_proxy: proxies are not built yet, and going around one "
+              << "would be wrong; remove the key to connect directly\n";
+    return std::nullopt;
+  }
+  return *std::move(config);
+}
+
+// Blocked before any thread starts, so that only wait_for_end() sees them, whatever a plugin does
+// to their handlers.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGQUIT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+bool is_signalled(const sigset_t& set) {
+  const timespec time{0, look_interval_ns};
+  return sigtimedwait(&set, nullptr, &time) > 0;
+}
+
+// Until the agent ended by itself or was asked to by a signal and did, or its grace is over.
+void wait_for_end(const sigset_t& set, const std::atomic<bool>& ended, std::stop_source& stop) {
+  const observe::logger log("agent");
+  std::optional<base::steady_time> asked;
+  while (!ended) {
+    if (is_signalled(set) && !asked) {
+      log.info("asked to stop; running work stops at its next checkpoint");
+      asked = base::real_clock().steady();
+      stop.request_stop();
+    }
+    if (asked && base::real_clock().steady() - *asked > grace) {
+      log.warning("work did not stop in time; leaving, the next start finds what it made");
+      std::fflush(nullptr);
+      std::_Exit(exit_fine);
+    }
+  }
+}
+
+} // namespace
+
+int run_agent(const command_line& line) {
+  if (line.mode == "event_process") {
+    std::cerr
+        << "waldur-site-agent: mode event_process is not built yet; use -m all, which polls\n";
+    return exit_failed;
+  }
+  const std::optional<config::agent_config> config = load(line.config_file);
+  if (!config) {
+    return exit_failed;
+  }
+  if (config->offerings.empty()) {
+    std::cerr << line.config_file << ": error: offerings: none is usable\n";
+    return exit_failed;
+  }
+  const sigset_t signals = block_signals();
+  observe::set_up_logs(level_of(config->log_level));
+  std::stop_source stop;
+  agent::agent_options options;
+  options.modes = modes_of(line.mode);
+  options.once = line.once;
+  options.workers = line.workers;
+  options.periods = agent::periods_from_environment();
+  observe::logger("agent").info(
+      "agent started",
+      {{"version", SITEAGENT_VERSION},
+       {"mode", line.mode},
+       {"offerings", std::to_string(config->offerings.size())}}
+  );
+  agent::agent agent(
+      *config,
+      std::move(options),
+      make_portals(stop.get_token()),
+      make_backends(*config, line.plugin_directories),
+      base::real_clock(),
+      agent::real_waiter(),
+      stop.get_token()
+  );
+  const agent::heartbeat_monitor heartbeat(
+      agent.progress(), base::real_clock(), agent::heartbeat_path()
+  );
+  bool fine = false;
+  std::atomic<bool> ended{false};
+  {
+    const std::jthread runner([&] {
+      fine = agent.run();
+      ended = true;
+    });
+    wait_for_end(signals, ended, stop);
+  }
+  observe::logger("agent").info("agent ended");
+  if (stop.stop_requested()) {
+    return exit_fine;
+  }
+  return fine && !config->has_errors() ? exit_fine : exit_failed;
+}
+
+} // namespace siteagent::app

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// CLI11 lives here. Words that are nearly right get a suggestion before CLI11 sees them, because
+// its own messages hide the typo.
+#include "core/app/command_line.hpp"
+
+#include "core/base/text.hpp"
+
+#include <sagent/plugin.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace siteagent::app {
+
+namespace {
+
+const std::vector<std::string_view> commands = {"validate", "diagnose", "plugin"};
+const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
+const std::vector<std::string_view> options = {
+    "--mode", "--config-file", "--once", "--workers", "--plugin-dir", "--help", "--version"};
+const std::vector<std::string> modes = {
+    "order_process", "report", "membership_sync", "event_process", "all"};
+
+bool takes_value(std::string_view word) {
+  return word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
+         word == "--workers" || word == "--plugin-dir";
+}
+
+bool is_one_of(std::string_view word, const std::vector<std::string_view>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& words) {
+  const std::string_view near = base::nearest(word, words);
+  return near.empty() ? std::string() : "; did you mean '" + std::string(near) + "'?";
+}
+
+// The first word that is no command and no option.
+std::optional<std::string> find_typo(int argc, const char* const* argv) {
+  const std::vector<std::string_view>* expected = &commands;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") {
+      return std::nullopt;
+    }
+    if (word.starts_with("--")) {
+      const std::string_view name = word.substr(0, word.find('='));
+      if (!is_one_of(name, options)) {
+        return "unknown option " + std::string(name) + suggestion(name, options);
+      }
+    }
+    if (takes_value(word)) {
+      ++i;
+    } else if (!word.starts_with("-") && expected != nullptr) {
+      if (!is_one_of(word, *expected)) {
+        return "unknown command '" + std::string(word) + "'" + suggestion(word, *expected);
+      }
+      expected = word == "plugin" ? &plugin_commands : nullptr;
+    }
+  }
+  return std::nullopt;
+}
+
+void add_config(CLI::App& app, command_line& made) {
+  app.add_option("-c,--config-file", made.config_file, "The YAML file")->capture_default_str();
+}
+
+void add_plugin_directories(CLI::App& app, command_line& made) {
+  app.add_option(
+         "--plugin-dir",
+         made.plugin_directories,
+         "Load plugins from here instead of the system's folders; may be repeated"
+  )
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("DIR");
+}
+
+void describe(CLI::App& app, command_line& made) {
+  app.name("waldur-site-agent");
+  app.set_version_flag(
+      "--version",
+      "waldur-site-agent " SITEAGENT_VERSION ", plugin ABI " + std::to_string(SAGENT_ABI_MAJOR) +
+          "." + std::to_string(SAGENT_ABI_MINOR)
+  );
+  app.add_option("-m,--mode", made.mode, "What to do")
+      ->check(CLI::IsMember(modes))
+      ->type_name("MODE")
+      ->capture_default_str();
+  add_config(app, made);
+  app.add_flag("--once", made.once, "One pass of each selected mode, then exit");
+  app.add_option("--workers", made.workers, "Orders carried out at the same time")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  add_plugin_directories(app, made);
+  app.footer("Modes: order_process, report, membership_sync, event_process (not built yet), all.");
+  app.require_subcommand(0, 1);
+}
+
+void describe_commands(CLI::App& app, command_line& made) {
+  using command = command_line::command;
+  const auto add = [&](CLI::App& parent, const char* name, const char* text, command what) {
+    CLI::App* sub = parent.add_subcommand(name, text);
+    sub->callback([&made, what] { made.what = what; });
+    add_plugin_directories(*sub, made);
+    return sub;
+  };
+  add_config(
+      *add(
+          app, "validate", "Check the configuration and its plugins; no network", command::validate
+      ),
+      made
+  );
+  add_config(
+      *add(
+          app, "diagnose", "Ask Waldur and every plugin whether they can be used", command::diagnose
+      ),
+      made
+  );
+  CLI::App* plugin = app.add_subcommand("plugin", "Look at the installed plugins");
+  plugin->require_subcommand(1);
+  add(*plugin, "list", "Every plugin in the search path", command::plugin_list);
+  add(*plugin, "inspect", "One plugin in detail", command::plugin_inspect)
+      ->add_option("id", made.plugin, "The plugin's id, for example azure")
+      ->required();
+}
+
+} // namespace
+
+std::variant<command_line, int> parse_command_line(int argc, const char* const* argv) {
+  if (const std::optional<std::string> typo = find_typo(argc, argv)) {
+    std::cerr << "waldur-site-agent: " << *typo << "\nTry 'waldur-site-agent --help'\n";
+    return exit_usage;
+  }
+  command_line made;
+  CLI::App app("Carries out the orders of Waldur offerings on the provider's cloud");
+  describe(app, made);
+  describe_commands(app, made);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "waldur-site-agent: " << e.what() << "\nTry 'waldur-site-agent --help'\n";
+    return exit_usage;
+  }
+  return made;
+}
+
+} // namespace siteagent::app

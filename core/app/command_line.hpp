@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The command line of waldur-site-agent as values. CLI11 is behind this header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace siteagent::app {
+
+// Exit codes of the program.
+inline constexpr int exit_fine = 0;
+inline constexpr int exit_failed = 1; // configuration wrong, an offering could not run, ...
+inline constexpr int exit_usage = 2;
+
+struct command_line {
+  enum class command : std::uint8_t { run, validate, diagnose, plugin_list, plugin_inspect };
+
+  command what = command::run;
+  std::string mode = "order_process";
+  std::string config_file = "waldur-site-agent-config.yaml";
+  bool once = false;
+  unsigned workers = 64;
+  std::vector<std::string> plugin_directories; // --plugin-dir, in order
+  std::string plugin;                          // of plugin inspect
+};
+
+// The arguments, or the exit code after help, version or a usage error was printed.
+std::variant<command_line, int> parse_command_line(int argc, const char* const* argv);
+
+} // namespace siteagent::app

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The subcommands; each returns the program's exit code. Texts for people go to stdout and stderr.
+#pragma once
+
+#include "core/app/command_line.hpp"
+
+namespace siteagent::app {
+
+int run_agent(const command_line& line);
+int run_validate(const command_line& line);
+int run_diagnose(const command_line& line);
+int run_plugin_list(const command_line& line);
+int run_plugin_inspect(const command_line& line);
+
+} // namespace siteagent::app

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// waldur-site-agent: the process of an operator of Waldur offerings.
+#include "core/app/command_line.hpp"
+#include "core/app/commands.hpp"
+#include "core/host/plugin.hpp"
+#include "core/net/transport.hpp"
+
+#include <exception>
+#include <iostream>
+#include <variant>
+
+namespace {
+
+using siteagent::app::command_line;
+
+int dispatch(const command_line& line) {
+  switch (line.what) {
+  case command_line::command::run:
+    return siteagent::app::run_agent(line);
+  case command_line::command::validate:
+    return siteagent::app::run_validate(line);
+  case command_line::command::diagnose:
+    return siteagent::app::run_diagnose(line);
+  case command_line::command::plugin_list:
+    return siteagent::app::run_plugin_list(line);
+  case command_line::command::plugin_inspect:
+    return siteagent::app::run_plugin_inspect(line);
+  }
+  return siteagent::app::exit_usage;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (const int status = siteagent::host::run_inspection_child(argc, argv);
+        status != siteagent::host::not_an_inspection_child) {
+      return status;
+    }
+    const std::variant<command_line, int> parsed = siteagent::app::parse_command_line(argc, argv);
+    if (const int* code = std::get_if<int>(&parsed)) {
+      return *code;
+    }
+    siteagent::net::initialise_process();
+    const int code = dispatch(std::get<command_line>(parsed));
+    // Somebody piped us into a reader that went away: no success.
+    return std::cout.flush() ? code : siteagent::app::exit_failed;
+  } catch (const std::exception& e) {
+    std::cerr << "waldur-site-agent: internal error: " << e.what() << '\n';
+    return siteagent::app::exit_failed;
+  }
+}
