@@ -39,6 +39,7 @@ constexpr milliseconds poll_interval{50};
 constexpr milliseconds cancel_grace{2'000};
 constexpr milliseconds shortest_connect{1'000};
 constexpr milliseconds longest_idle{60'000};
+constexpr const char* default_user_agent = "site-agent/" SITEAGENT_VERSION;
 constexpr std::size_t max_addresses = 4;
 constexpr std::size_t max_header_bytes = std::size_t{256} << 10U;
 // The library's own timer counts single steps, never a whole exchange; the caller's deadline rules.
@@ -74,11 +75,13 @@ struct peer {
 
 using socket = boost::asio::ip::tcp::socket;
 
-// Called for each request before the connection is made. Opens the socket itself: the library would
-// do it later, out of reach and without close-on-exec.
+// Called for each request before it is sent, a kept connection or not. Opens a new socket itself:
+// the library would do it later, out of reach and without close-on-exec.
 void watch_socket(socket& s, bool is_ipv6, peer::guarded_watch& watch) {
   if (!s.is_open()) {
     s.open(is_ipv6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4());
+  } else if (has_unexpected_input(s.native_handle())) {
+    throw std::runtime_error("the kept connection is of no use");
   }
   const std::lock_guard lock(watch.mutex);
   watch.socket = socket_watch(s.native_handle());
@@ -401,8 +404,10 @@ web::http::http_request cpprest_transport::prepare(const url& to, const request&
     out.headers().add(name, value);
   }
   out.headers().add("Host", host_header(to.origin));
-  if (!options_.user_agent.empty() && !out.headers().has("User-Agent")) {
-    out.headers().add("User-Agent", options_.user_agent);
+  if (!out.headers().has("User-Agent")) {
+    // Always one: the library would name itself and its version.
+    const bool is_named = !options_.user_agent.empty();
+    out.headers().add("User-Agent", is_named ? options_.user_agent : default_user_agent);
   }
   if (!r.body.empty()) {
     const bool has_type = out.headers().has("Content-Type");
@@ -494,7 +499,10 @@ base::result<response> cpprest_transport::perform(const request& r) {
   failure last;
   const auto share = options_.connect_timeout / static_cast<int>(addresses->size());
   for (const std::string& address : *addresses) {
-    const limits l{deadline, steady_clock::now() + std::max(share, shortest_connect)};
+    const limits l{
+        deadline,
+        steady_clock::now() +
+            std::max(share, std::min(options_.connect_timeout, shortest_connect))};
     auto result = try_address(*to, address, r, l);
     if (auto* answer = std::get_if<response>(&result)) {
       return std::move(*answer);

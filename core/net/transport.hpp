@@ -24,10 +24,10 @@ struct request {
   std::string method = "GET";
   // Absolute; path and query already percent-encoded, sent byte-exact (only characters that no URL
   // may have, such as | and {, are escaped, and a "?" with nothing behind it is left out).
-  std::string url;
+  std::string url = {};
   // Not among them: Host, Content-Length, Transfer-Encoding, Connection, Expect, Upgrade.
-  header_list headers;
-  std::string body;
+  header_list headers = {};
+  std::string body = {};
   std::string content_type = "application/json"; // sent only with a body
   std::chrono::milliseconds deadline{60'000};    // the whole exchange, name resolution included
   std::size_t max_body = std::size_t{64} << 20U; // larger answers are an error
@@ -35,13 +35,13 @@ struct request {
   // for a creating PUT too.
   bool fresh_connection = false;
   // Polled about every 50 ms from the calling thread; true ends the exchange (code cancelled).
-  std::function<bool()> stop_requested;
+  std::function<bool()> stop_requested = {};
 };
 
 struct response {
   int status = 0;
-  header_list headers; // names in lower case
-  std::string body;
+  header_list headers = {}; // names in lower case
+  std::string body = {};
 
   // First value, or nullopt. `name` in lower case.
   std::optional<std::string_view> header(std::string_view name) const;
@@ -69,19 +69,19 @@ public:
 struct transport_options {
   // The only origins requests may go to; the caller's credentials never leave them. Empty = any
   // (only for callers that send no credentials).
-  std::vector<origin> allowed_origins;
+  std::vector<origin> allowed_origins = {};
   // Plain http to hosts other than loopback.
   bool allow_plain_http = false;
   bool verify_tls = true;
   // PEM; the only authorities trusted then; empty = the system's. Read when the transport is made.
-  std::string ca_file;
-  std::string user_agent; // sent unless the request has its own
+  std::string ca_file = {};
+  std::string user_agent = {}; // sent unless the request has its own; empty = the product's
   // Name resolution, and then connection and TLS handshake together (shared by the name's
   // addresses).
   std::chrono::milliseconds connect_timeout{10'000};
   // Text addresses of a host name, best first; empty = the system's. Called on resolver threads,
   // several at once; may block.
-  std::function<base::result<std::vector<std::string>>(const std::string& host)> lookup;
+  std::function<base::result<std::vector<std::string>>(const std::string& host)> lookup = {};
 };
 
 // `invalid` when ca_file cannot be read.
