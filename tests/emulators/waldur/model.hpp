@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// The objects of the emulated Waldur. Plain values: the whole store can be copied, which is how a
+// seed is tried before it takes effect. Identifiers are 32 lower-case hex digits.
+#pragma once
+
+#include "core/base/clock.hpp"
+#include "core/base/json.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace siteagent::waldur_emulator {
+
+using base::json;
+
+// Rows in the order they were made, found by uuid. References die with the next add or remove.
+template <class Row>
+class table {
+public:
+  Row* find(std::string_view uuid) {
+    const auto found = index_.find(std::string(uuid));
+    return found == index_.end() ? nullptr : &rows_[found->second];
+  }
+
+  const Row* find(std::string_view uuid) const {
+    const auto found = index_.find(std::string(uuid));
+    return found == index_.end() ? nullptr : &rows_[found->second];
+  }
+
+  // Replaces a row of the same uuid.
+  Row& add(Row row) {
+    if (Row* existing = find(row.uuid)) {
+      *existing = std::move(row);
+      return *existing;
+    }
+    index_.emplace(row.uuid, rows_.size());
+    rows_.push_back(std::move(row));
+    return rows_.back();
+  }
+
+  template <class Predicate>
+  void remove_if(Predicate predicate) {
+    std::erase_if(rows_, predicate);
+    index_.clear();
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      index_.emplace(rows_[i].uuid, i);
+    }
+  }
+
+  void clear() {
+    rows_.clear();
+    index_.clear();
+  }
+
+  std::vector<Row>& rows() { return rows_; }
+
+  const std::vector<Row>& rows() const { return rows_; }
+
+private:
+  std::vector<Row> rows_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+struct grant {
+  std::string role;  // "OFFERING.MANAGER", "CUSTOMER.OWNER", "PROJECT.ADMIN", ...
+  std::string scope; // "offering", "customer", "project"
+  std::string scope_uuid;
+};
+
+struct user {
+  std::string uuid;
+  std::string username;
+  std::string full_name;
+  std::string email;
+  std::string token; // never shown
+  bool is_staff = false;
+  std::vector<grant> grants;
+  std::vector<std::string> denied; // permissions withheld whatever the roles say
+};
+
+struct customer {
+  std::string uuid;
+  std::string name;
+  std::string slug;
+  bool blocked = false;
+  bool archived = false;
+};
+
+struct service_provider {
+  std::string uuid;
+  std::string customer;
+};
+
+struct project {
+  std::string uuid;
+  std::string name;
+  std::string slug;
+  std::string description;
+  std::string customer;
+  std::string start_date; // YYYY-MM-DD or ""
+  std::string end_date;
+};
+
+struct ssh_key {
+  std::string uuid;
+  std::string name;
+  std::string public_key;
+};
+
+// `type` and `billing_type` decide; every other field is kept as it was given.
+struct component {
+  std::string uuid;
+  std::string type;
+  std::string billing_type;
+  json fields = json::object();
+};
+
+struct offering {
+  std::string uuid;
+  std::string name;
+  std::string slug;
+  std::string type;
+  std::string state;
+  std::string description;
+  std::string customer;
+  std::string backend_id;
+  json plugin_options = json::object();
+  json options = json::object();
+  std::vector<component> components;
+
+  component* find_component(std::string_view type_name);
+  const component* find_component(std::string_view type_name) const;
+};
+
+struct plan {
+  std::string uuid;
+  std::string name;
+  std::string offering;
+  json quotas = json::object();
+  json prices = json::object();
+};
+
+struct resource {
+  std::string uuid;
+  std::string name;
+  std::string slug;
+  std::string state;
+  std::string offering;
+  std::string project;
+  std::string plan; // "" = none
+  std::string backend_id;
+  std::string effective_id;
+  json backend_metadata = json::object();
+  json attributes = json::object();
+  json limits = json::object();
+  json options = json::object();
+  json endpoints = json::array();
+  json current_usages = json::object();
+  bool paused = false;
+  bool downscaled = false;
+  bool restrict_member_access = false;
+  std::string end_date;
+  std::string error_message;
+  std::string error_traceback;
+  base::wall_time created;
+  base::wall_time modified;
+  std::optional<base::wall_time> last_sync;
+};
+
+struct order {
+  std::string uuid;
+  std::string slug;
+  std::string type;
+  std::string state;
+  std::string resource;
+  std::string offering;
+  std::string project;
+  std::string plan;     // "" = none; of an Update: the new one
+  std::string old_plan; // "" = none
+  json limits = json::object();
+  json attributes = json::object();
+  std::string backend_id;
+  std::string start_date;
+  std::string created_by; // user
+  std::string request_comment;
+  std::string termination_comment;
+  std::string provider_message;
+  std::string provider_message_url;
+  std::string provider_rejection_comment;
+  std::string consumer_rejection_comment;
+  std::string error_message;
+  std::string error_traceback;
+  base::wall_time created;
+  base::wall_time modified;
+  std::optional<base::wall_time> completed;
+};
+
+struct component_usage {
+  std::string uuid;
+  std::string resource;
+  std::string type;
+  std::string usage;          // two decimals
+  std::string date;           // as it was sent
+  std::string billing_period; // YYYY-MM-01
+  std::string description;
+  bool recurring = false;
+  base::wall_time created;
+  base::wall_time modified;
+};
+
+struct user_usage {
+  std::string uuid;
+  std::string component_usage;
+  std::string username;
+  std::string user;  // URL of an offering user or ""
+  std::string usage; // two decimals
+};
+
+struct identity {
+  std::string uuid;
+  std::string offering;
+  std::string name;
+  std::string created_by;
+  json fields = json::object(); // version, dependencies, last_restarted, config_file_*
+  base::wall_time created;
+  base::wall_time modified;
+};
+
+struct service {
+  std::string uuid;
+  std::string identity;
+  std::string name;
+  std::string mode;
+  std::string state;
+  json statistics = json::object();
+  base::wall_time created;
+  base::wall_time modified;
+};
+
+struct processor {
+  std::string uuid;
+  std::string service;
+  std::string name;
+  std::string backend_type;
+  std::string backend_version;
+  base::wall_time created;
+  base::wall_time last_run;
+};
+
+struct store {
+  bool auto_approve = false; // orders start in executing
+  std::size_t page_size = 10;
+  std::string version = "7.7.0";
+  base::time_zone zone; // of billing periods
+
+  table<user> users;
+  table<customer> customers;
+  table<service_provider> providers;
+  table<project> projects;
+  table<ssh_key> keys;
+  table<offering> offerings;
+  table<plan> plans;
+  table<resource> resources;
+  table<order> orders;
+  table<component_usage> usages;
+  table<user_usage> user_usages;
+  table<identity> identities;
+  table<service> services;
+  table<processor> processors;
+  json logs = json::array();
+
+  std::unordered_map<std::string, std::vector<std::string>> orders_by_resource;
+
+  order& add_order(order o);
+  // Orders of a resource that are neither done, erred, canceled nor rejected.
+  std::vector<const order*> open_orders(std::string_view resource_uuid) const;
+  const user* find_token(std::string_view token) const;
+};
+
+// "Web 1" -> "web-1"
+std::string slugify(std::string_view name);
+// 32 lower-case hex digits from either form, or "".
+std::string hex_or_empty(std::string_view text);
+std::string random_uuid();
+
+// Provider side: staff, a manager of the offering or an owner of its customer, unless the
+// permission is withheld from the user.
+bool manages(const user& u, const offering& o, std::string_view permission);
+// Consumer side: staff, a role in the project or an owner of its customer.
+bool consumes(const user& u, const project& p);
+
+} // namespace siteagent::waldur_emulator

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Authentication, the table of collections, inventory and banner.
+#include "waldur.hpp"
+
+#include "core/base/text.hpp"
+#include "order_states.hpp"
+#include "render.hpp"
+#include "routes.hpp"
+#include "seed.hpp"
+
+#include <array>
+
+namespace siteagent::waldur_emulator {
+
+namespace {
+
+using handler = reply (*)(context&);
+
+struct collection {
+  std::string_view name;
+  handler handle;
+};
+
+constexpr std::array<collection, 21> collections{
+    {{"marketplace-orders", handle_orders},
+     {"marketplace-provider-resources", handle_provider_resources},
+     {"marketplace-resources", handle_resources},
+     {"marketplace-provider-offerings", handle_provider_offerings},
+     {"marketplace-public-offerings", handle_public_offerings},
+     {"marketplace-plans", handle_plans},
+     {"marketplace-public-plans", handle_plans},
+     {"marketplace-service-providers", handle_service_providers},
+     {"marketplace-component-usages", handle_component_usages},
+     {"marketplace-component-user-usages", handle_component_user_usages},
+     {"marketplace-site-agent-identities", handle_identities},
+     {"marketplace-site-agent-services", handle_services},
+     {"marketplace-site-agent-logs", handle_agent_logs},
+     {"marketplace-offering-users", handle_empty},
+     {"component-user-usage-limits", handle_empty},
+     {"marketplace-resource-api-keys", handle_empty},
+     {"backend-resources", handle_empty},
+     {"customers", handle_customers},
+     {"projects", handle_projects},
+     {"users", handle_users},
+     {"version", handle_version}}};
+
+base::error unauthenticated(std::string_view detail) {
+  return refuse(401, json::object({{"detail", detail}}));
+}
+
+// "Token <token>" or "Bearer <token>".
+base::result<const user*> authenticate(const store& s, const net::server_request& r) {
+  const std::string header = r.header("authorization");
+  const auto space = header.find(' ');
+  const std::string scheme = base::to_lower(header.substr(0, space));
+  if (space == std::string::npos || (scheme != "token" && scheme != "bearer")) {
+    return unauthenticated("Authentication credentials were not provided.");
+  }
+  const user* u = s.find_token(base::trim(std::string_view(header).substr(space + 1)));
+  if (u == nullptr) {
+    return unauthenticated("Invalid token.");
+  }
+  return u;
+}
+
+base::result<json> read_body(const net::server_request& r) {
+  if (r.body.empty()) {
+    return json();
+  }
+  const std::string type = base::to_lower(r.header("content-type"));
+  if (!type.empty() && !type.starts_with("application/json")) {
+    return refuse(
+        415,
+        json::object(
+            {{"detail", "Unsupported media type \"" + r.header("content-type") + "\" in request."}}
+        )
+    );
+  }
+  auto parsed = json::parse(r.body);
+  if (!parsed) {
+    return refuse(400, json::object({{"detail", "JSON parse error - " + parsed.error().message}}));
+  }
+  return parsed;
+}
+
+reply dispatch(store& s, const net::server_request& r, const emulators::call& c) {
+  if (r.segments.size() < 2 || r.segments[0] != "api") {
+    return not_found();
+  }
+  const collection* found = nullptr;
+  for (const auto& known : collections) {
+    found = known.name == r.segments[1] ? &known : found;
+  }
+  if (found == nullptr || r.segments.size() > 4) {
+    return not_found();
+  }
+  if (!r.path.ends_with('/')) {
+    net::server_response moved;
+    moved.status = 301;
+    moved.headers.emplace_back("Location", r.path + "/" + (r.query.empty() ? "" : "?" + r.query));
+    return moved;
+  }
+  auto who = authenticate(s, r);
+  if (!who) {
+    return who.error();
+  }
+  auto body = read_body(r);
+  if (!body) {
+    return body.error();
+  }
+  context ctx{r, c, s, **who, *std::move(body), {r.segments.begin() + 2, r.segments.end()}};
+  return found->handle(ctx);
+}
+
+template <class Row, class Show>
+json all_of(const context& c, const table<Row>& rows, Show show) {
+  json list = json::array();
+  for (const Row& row : rows.rows()) {
+    list.push_back(show(c, row));
+  }
+  return list;
+}
+
+} // namespace
+
+std::vector<emulators::option> waldur::options() {
+  return {
+      {"--rabbitmq-management", "URL", "publish events to this broker", nullptr},
+  };
+}
+
+base::result<void> waldur::reset(bool at_start) {
+  static_cast<void>(at_start);
+  store_ = default_store(clock_->wall());
+  return {};
+}
+
+base::result<void> waldur::seed(const json& document) {
+  store changed = store_;
+  if (auto applied = apply_seed(changed, document, clock_->wall()); !applied) {
+    return applied;
+  }
+  store_ = std::move(changed);
+  return {};
+}
+
+void waldur::clock_advanced() {
+  release_waiting(store_, clock_->wall());
+}
+
+json waldur::inventory(const emulators::call& call) {
+  const net::server_request none;
+  const user nobody;
+  const context c{none, call, store_, nobody, {}, {}};
+  return json::object(
+      {{"users", all_of(c, store_.users, show_user)},
+       {"customers", all_of(c, store_.customers, show_customer)},
+       {"service_providers", all_of(c, store_.providers, show_provider)},
+       {"projects", all_of(c, store_.projects, show_project)},
+       {"keys", all_of(c, store_.keys, show_key)},
+       {"offerings", all_of(c, store_.offerings, show_offering)},
+       {"plans", all_of(c, store_.plans, show_plan)},
+       {"resources", all_of(c, store_.resources, show_resource)},
+       {"orders", all_of(c, store_.orders, show_order)},
+       {"component_usages", all_of(c, store_.usages, show_usage)},
+       {"component_user_usages", all_of(c, store_.user_usages, show_user_usage)},
+       {"identities", all_of(c, store_.identities, show_identity)},
+       {"logs", store_.logs}}
+  );
+}
+
+std::vector<std::string> waldur::banner() const {
+  std::vector<std::string> lines{"API root: /api/ (Authorization: Token ...)"};
+  for (const auto& u : store_.users.rows()) {
+    lines.push_back(u.username + " token " + u.token + (u.is_staff ? " (staff)" : ""));
+  }
+  for (const auto& o : store_.offerings.rows()) {
+    std::string components;
+    for (const auto& x : o.components) {
+      components += " " + x.type + "=" + x.billing_type;
+    }
+    lines.push_back("offering " + o.uuid + " " + o.type + components);
+  }
+  const auto list = [&lines](std::string_view what, const auto& rows) {
+    for (std::size_t i = 0; i < rows.size() && i < 3; ++i) {
+      lines.push_back(std::string(what) + " " + rows[i].uuid);
+    }
+    if (rows.size() > 3) {
+      lines.push_back(std::to_string(rows.size()) + " " + std::string(what) + "s in all");
+    }
+  };
+  list("customer", store_.customers.rows());
+  list("service provider", store_.providers.rows());
+  list("project", store_.projects.rows());
+  list("plan", store_.plans.rows());
+  list("provider key", store_.keys.rows());
+  lines.push_back(
+      "page size " + std::to_string(store_.page_size) +
+      (store_.auto_approve ? ", orders start in executing" : "")
+  );
+  return lines;
+}
+
+net::server_response waldur::handle(const net::server_request& request, const emulators::call& c) {
+  auto answer = dispatch(store_, request, c);
+  if (answer) {
+    return *std::move(answer);
+  }
+  auto refused = to_response(answer.error());
+  if (refused.status == 401) {
+    refused.headers.emplace_back("WWW-Authenticate", "Token");
+  }
+  return refused;
+}
+
+} // namespace siteagent::waldur_emulator
