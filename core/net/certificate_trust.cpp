@@ -57,10 +57,10 @@ std::optional<std::string> verification::problem() const {
   if (!is_refused_) {
     return std::nullopt;
   }
-  // The HTTP library's own check of the name says no without leaving a reason.
+  // The HTTP library's own check of the name says no without leaving a reason of its own.
   const int reason = reason_;
-  return reason == X509_V_OK ? "it is for another host name"
-                             : X509_verify_cert_error_string(reason);
+  const bool is_name = reason == X509_V_OK || reason == X509_V_ERR_UNSPECIFIED;
+  return is_name ? "it is for another host name" : X509_verify_cert_error_string(reason);
 }
 
 } // namespace siteagent::net

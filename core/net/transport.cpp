@@ -143,6 +143,7 @@ struct progress {
   // Set when the library has handed the whole header block to the kernel; before that the other
   // side cannot have taken it for a request.
   std::atomic<bool> is_sent{false};
+  std::atomic<std::uint64_t> downloaded{0};
   std::promise<web::http::http_response> head;
   std::promise<body_bytes> body;
 };
@@ -313,15 +314,20 @@ std::optional<failure> exchange::check_head(const web::http::http_response& head
 }
 
 outcome exchange::run(web::http::http_request prepared) {
-  prepared.set_progress_handler([shared = shared_, limit = request_.max_body](
-                                    web::http::message_direction::direction way, utility::size64_t n
-                                ) {
-    if (way == web::http::message_direction::upload) {
-      shared->is_sent = true;
-    } else if (n > limit) {
-      throw std::length_error("answer too large");
-    }
-  });
+  using way = web::http::message_direction::direction;
+  prepared.set_progress_handler(
+      [shared = shared_, limit = request_.max_body](way direction, utility::size64_t total) {
+        if (direction == way::upload) {
+          shared->is_sent = true;
+          return;
+        }
+        // Falling: a chunk of negative size, which the library would write to memory in a moment.
+        const std::uint64_t before = shared->downloaded.exchange(total);
+        if (total > limit || total < before) {
+          throw std::length_error("answer too large");
+        }
+      }
+  );
   try {
     auto answer = shared_->head.get_future();
     deliver(peer_.client->request(prepared, source_.get_token()), shared_, &progress::head);

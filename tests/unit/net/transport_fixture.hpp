@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,8 +15,10 @@
 
 namespace siteagent::net::test {
 
-// Whatever happens to the first caller happens before main(), and only once.
+// As in the main() of a program whose operator chose no authorities of his own.
 inline const bool is_process_initialised = [] {
+  unsetenv("SSL_CERT_FILE");
+  unsetenv("SSL_CERT_DIR");
   initialise_process();
   return true;
 }();

@@ -307,14 +307,25 @@ TEST_P(redirect, is_an_answer_and_never_followed) {
 INSTANTIATE_TEST_SUITE_P(transport, redirect, testing::Values(300, 301, 302, 303, 307, 308));
 
 TEST(process, uses_hashed_authorities_and_ignores_sigpipe) {
-  initialise_process(); // a second call is harmless
-  // Set by the operator, or by us: in no case unset.
-  EXPECT_NE(std::getenv("SSL_CERT_DIR") != nullptr, std::getenv("SSL_CERT_FILE") == nullptr);
+  EXPECT_STREQ(std::getenv("SSL_CERT_FILE"), "/dev/null");
+  EXPECT_STREQ(std::getenv("SSL_CERT_DIR"), "/etc/ssl/certs");
 
   struct sigaction action {};
 
   ASSERT_EQ(sigaction(SIGPIPE, nullptr, &action), 0);
   EXPECT_EQ(action.sa_handler, SIG_IGN);
+}
+
+TEST(process, leaves_an_operator_s_choice_of_authorities_alone) {
+  const std::string file = std::getenv("SSL_CERT_FILE");
+  const std::string directory = std::getenv("SSL_CERT_DIR");
+  setenv("SSL_CERT_FILE", "/chosen.pem", 1);
+  unsetenv("SSL_CERT_DIR");
+  initialise_process(); // a second call is harmless
+  EXPECT_STREQ(std::getenv("SSL_CERT_FILE"), "/chosen.pem");
+  EXPECT_EQ(std::getenv("SSL_CERT_DIR"), nullptr);
+  setenv("SSL_CERT_FILE", file.c_str(), 1);
+  setenv("SSL_CERT_DIR", directory.c_str(), 1);
 }
 
 TEST(make_transport, refuses_a_user_agent_with_a_line_break) {
