@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <utility>
 
@@ -51,6 +52,12 @@ socket_watch::~socket_watch() {
 
 std::uint64_t socket_watch::received() const {
   return total_received(descriptor_) - before_;
+}
+
+bool has_unexpected_input(int socket) {
+  char byte = 0;
+  const auto n = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 } // namespace siteagent::net

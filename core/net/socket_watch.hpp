@@ -26,4 +26,8 @@ private:
   std::uint64_t before_ = 0;
 };
 
+// Of a connection at rest: the other side has closed it, broken it, or sent what nobody asked for
+// and what would be taken for the answer to the next request. Does not block.
+bool has_unexpected_input(int socket);
+
 } // namespace siteagent::net
