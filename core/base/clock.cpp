@@ -47,6 +47,9 @@ bool literal(std::string_view text, std::size_t& at, char c) {
 }
 
 std::optional<wall_time> compose(int y, int mo, int d, int h, int mi, int s) {
+  if (y < 1700 || y > 2250) {
+    return std::nullopt; // the clock counts nanoseconds and ends at 1678 and 2262
+  }
   const date::year_month_day ymd{
       date::year(y), date::month(static_cast<unsigned>(mo)), date::day(static_cast<unsigned>(d))};
   if (mo < 1 || d < 1 || !ymd.ok() || h < 0 || h > 23 || mi < 0 || mi > 59 || s < 0 || s > 60) {

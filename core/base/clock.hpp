@@ -42,7 +42,8 @@ private:
   wall_time wall_;
 };
 
-// "2026-01-31T12:00:00Z", with 0 to 9 fractional digits, Z or a numeric offset. nullopt otherwise.
+// "2026-01-31T12:00:00Z", with 0 to 9 fractional digits, Z or a numeric offset. nullopt otherwise
+// and outside the years 1700 to 2250 (0001 is how some servers write "never").
 std::optional<wall_time> parse_rfc3339(std::string_view text);
 // Always UTC with Z; milliseconds when asked.
 std::string to_rfc3339(wall_time t, bool milliseconds = false);

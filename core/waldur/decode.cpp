@@ -76,11 +76,6 @@ bool is_unset(std::string_view time) {
   return time.empty() || time.starts_with("0001-") || time.starts_with("0000-");
 }
 
-// Outside these years the clock's range ends; nothing of Waldur was created there.
-bool is_plausible(std::string_view time) {
-  return time.starts_with("19") || time.starts_with("20") || time.starts_with("21");
-}
-
 std::optional<base::wall_time>
 decode_time(const base::json& j, std::string_view field, const warn_function& warn) {
   if (j[field].is_null()) {
@@ -90,7 +85,7 @@ decode_time(const base::json& j, std::string_view field, const warn_function& wa
   if (j[field].is_string() && is_unset(written)) {
     return std::nullopt;
   }
-  const auto time = is_plausible(written) ? base::parse_rfc3339(written) : std::nullopt;
+  const auto time = base::parse_rfc3339(written);
   if (!time && warn) {
     warn("field '" + std::string(field) + "' is no time and read as unknown: " + shown(written));
   }

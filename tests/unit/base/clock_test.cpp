@@ -8,6 +8,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(rfc3339, reads_years_beyond_the_clock_as_no_time) {
+  for (const char* text : {"0001-01-01T00:00:00Z", "1600-01-01T00:00:00Z", "9999-12-31T23:59:59Z"}) {
+    EXPECT_FALSE(parse_rfc3339(text).has_value()) << text;
+  }
+}
+
 TEST(rfc3339, reads_every_form_azure_and_waldur_send) {
   const auto noon = parse_rfc3339("2026-01-31T12:00:00Z");
   ASSERT_TRUE(noon);
