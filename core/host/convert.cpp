@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <regex>
 
 namespace siteagent::host {
 
@@ -284,11 +283,6 @@ void converter::convert_member(
   };
   if (const json* known = rule["properties"].find(name)) {
     return take(*known);
-  }
-  for (const auto& [pattern, pattern_rule] : rule["patternProperties"].members()) {
-    if (std::regex_search(name, std::regex(pattern, std::regex::ECMAScript))) {
-      return take(pattern_rule);
-    }
   }
   const json& additional = rule["additionalProperties"];
   if (additional.is_object()) {

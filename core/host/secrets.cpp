@@ -145,7 +145,7 @@ base::result<base::secret> read_secret_source(std::string_view source) {
   return value;
 }
 
-secret_store::secret_store(const std::vector<std::pair<std::string, std::string>>& sources) {
+secret_store::secret_store(const secret_sources& sources) {
   for (const auto& [reference, source] : sources) {
     sources_.emplace(reference, base::secret(source));
   }

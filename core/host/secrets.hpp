@@ -25,12 +25,14 @@ bool is_literal_secret(std::string_view source);
 // base::global_redactor() before this returns.
 base::result<base::secret> read_secret_source(std::string_view source);
 
+using secret_sources = std::vector<std::pair<std::string, std::string>>; // reference -> source
+
 // The secrets of one instance by the reference that stands in its settings. Constant after
 // construction. [any thread]
 class secret_store {
 public:
   secret_store() = default;
-  explicit secret_store(const std::vector<std::pair<std::string, std::string>>& sources);
+  explicit secret_store(const secret_sources& sources);
 
   // `not_found` for a reference that was never given out; else as read_secret_source.
   base::result<base::secret> read(std::string_view reference) const;
