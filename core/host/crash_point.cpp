@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <optional>
+#include <mutex>
 #include <string>
+#include <string_view>
 #endif
 
 namespace siteagent::host {
@@ -19,46 +19,41 @@ namespace siteagent::host {
 
 namespace {
 
+// The variable as it was last read, and how often its checkpoint was reached since.
 struct crash_point {
-  std::string phase;
-  std::string verb;
-  std::string kind;
-  unsigned long nth = 1;
-  std::atomic<unsigned long> seen{0};
-
-  bool matches(const base::json& c) const {
-    const auto same = [&c](const std::string& wanted, const char* key) {
-      return wanted == "*" || wanted == c[key].string_or("");
-    };
-    return same(phase, "phase") && same(verb, "verb") && same(kind, "kind");
-  }
+  std::mutex mutex;
+  std::string text;
+  unsigned long seen = 0;
 };
 
-crash_point* wanted_crash_point() {
-  static crash_point* const point = []() -> crash_point* {
-    const char* text = std::getenv("SITEAGENT_CRASH_AT");
-    if (text == nullptr) {
-      return nullptr;
-    }
-    const auto parts = base::split(text, ':');
-    if (parts.size() != 4) {
-      return nullptr;
-    }
-    auto* made = new crash_point; // for the life of the process
-    made->phase = parts[0];
-    made->verb = parts[1];
-    made->kind = parts[2];
-    made->nth = std::strtoul(std::string(parts[3]).c_str(), nullptr, 10);
-    return made;
-  }();
-  return point;
+crash_point& the_crash_point() {
+  static auto* const instance = new crash_point;
+  return *instance;
+}
+
+bool matches(std::string_view wanted, const base::json& actual) {
+  return wanted == "*" || wanted == actual.string_or("");
 }
 
 } // namespace
 
 void reach_crash_point(const base::json& checkpoint) {
-  crash_point* const point = wanted_crash_point();
-  if (point != nullptr && point->matches(checkpoint) && ++point->seen == point->nth) {
+  const char* text = std::getenv("SITEAGENT_CRASH_AT");
+  if (text == nullptr) {
+    return;
+  }
+  const auto parts = base::split(text, ':');
+  if (parts.size() != 4 || !matches(parts[0], checkpoint["phase"]) ||
+      !matches(parts[1], checkpoint["verb"]) || !matches(parts[2], checkpoint["kind"])) {
+    return;
+  }
+  crash_point& point = the_crash_point();
+  const std::lock_guard lock(point.mutex);
+  if (point.text != text) {
+    point.text = text;
+    point.seen = 0;
+  }
+  if (std::to_string(++point.seen) == parts[3]) {
     ::kill(::getpid(), SIGKILL);
   }
 }
