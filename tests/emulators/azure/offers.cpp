@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Subscriptions, locations, sizes, SKUs and providers.
+#include "handlers.hpp"
+#include "rules.hpp"
+
+#include "core/base/text.hpp"
+
+namespace siteagent::azure_emulator {
+
+using base::equals_ignoring_case;
+using base::json;
+
+namespace {
+
+json subscription_body(const subscription_entry& s) {
+  return json::object(
+      {{"id", "/subscriptions/" + s.id},
+       {"authorizationSource", "RoleBased"},
+       {"managedByTenants", json::array()},
+       {"subscriptionId", s.id},
+       {"tenantId", s.tenant},
+       {"displayName", s.name},
+       {"state", s.state},
+       {"subscriptionPolicies",
+        json::object(
+            {{"locationPlacementId", "Public_2014-09-01"},
+             {"quotaId", s.quota_id},
+             {"spendingLimit", s.spending_limit}}
+        )}}
+  );
+}
+
+json location_body(const std::string& subscription, const location_entry& l) {
+  json body = json::object(
+      {{"id", "/subscriptions/" + subscription + "/locations/" + l.name},
+       {"name", l.name},
+       {"type", "Region"},
+       {"displayName", l.display},
+       {"regionalDisplayName", "(" + l.geography + ") " + l.display},
+       {"metadata",
+        json::object(
+            {{"regionType", "Physical"},
+             {"regionCategory", "Recommended"},
+             {"geographyGroup", l.geography},
+             {"geography", l.geography},
+             {"longitude", "4.9"},
+             {"latitude", "52.3667"},
+             {"physicalLocation", l.display},
+             {"pairedRegion", json::array()}}
+        )}}
+  );
+  if (l.has_zones) {
+    json zones = json::array();
+    for (const auto* zone : {"1", "2", "3"}) {
+      zones.push_back(json::object(
+          {{"logicalZone", zone}, {"physicalZone", l.name + "-az" + std::string(zone)}}
+      ));
+    }
+    body.set("availabilityZoneMappings", zones);
+  }
+  return body;
+}
+
+json capability(std::string_view name, std::string_view value) {
+  return json::object({{"name", name}, {"value", value}});
+}
+
+std::string truth(bool value) {
+  return value ? "True" : "False";
+}
+
+json capabilities_of(const size_entry& s) {
+  return json::array(
+      {capability("MaxResourceVolumeMB", std::to_string(s.temporary_disk_mib)),
+       capability("OSVhdSizeMB", "1047552"),
+       capability("vCPUs", std::to_string(s.cores)),
+       capability("HyperVGenerations", s.generations),
+       capability("MemoryGB", s.memory_gib),
+       capability("MaxDataDiskCount", std::to_string(s.data_disks)),
+       capability("CpuArchitectureType", s.architecture),
+       capability("PremiumIO", truth(s.premium_storage)),
+       capability("vCPUsAvailable", std::to_string(s.cores)),
+       capability("vCPUsPerCore", s.cores > 1 ? "2" : "1"),
+       capability("AcceleratedNetworkingEnabled", truth(s.accelerated_networking)),
+       capability("MaxNetworkInterfaces", std::to_string(s.interfaces)),
+       capability("EphemeralOSDiskSupported", "True"),
+       capability("EncryptionAtHostSupported", "True"),
+       capability("LowPriorityCapable", "True"),
+       capability("CapacityReservationSupported", "True"),
+       capability("TrustedLaunchDisabled", truth(!s.trusted_launch))}
+  );
+}
+
+json restrictions_of(const world& w, const size_entry& s, const std::string& location) {
+  json list = json::array();
+  for (const auto& r : w.offer.restrictions) {
+    const bool size_fits = r.size == "*" || equals_ignoring_case(r.size, s.name);
+    const bool place_fits = r.location == "*" || equals_ignoring_case(r.location, location);
+    // Lack of capacity is not announced.
+    if (!size_fits || !place_fits || equals_ignoring_case(r.reason, "AllocationFailed")) {
+      continue;
+    }
+    list.push_back(json::object(
+        {{"type", "Location"},
+         {"values", json::array({location})},
+         {"restrictionInfo",
+          json::object({{"locations", json::array({location})}, {"zones", json::array()}})},
+         {"reasonCode", r.reason}}
+    ));
+  }
+  return list;
+}
+
+json sku_body(const world& w, const size_entry& s, const location_entry& l) {
+  json zones = json::array();
+  if (l.has_zones) {
+    zones = json::array({"1", "2", "3"});
+  }
+  const std::string prefix = "Standard_";
+  return json::object(
+      {{"resourceType", "virtualMachines"},
+       {"name", s.name},
+       {"tier", "Standard"},
+       {"size", s.name.rfind(prefix, 0) == 0 ? s.name.substr(prefix.size()) : s.name},
+       {"family", s.family},
+       {"locations", json::array({l.name})},
+       {"locationInfo",
+        json::array(
+            {json::object({{"location", l.name}, {"zones", zones}, {"zoneDetails", json::array()}})}
+        )},
+       {"capabilities", capabilities_of(s)},
+       {"restrictions", restrictions_of(w, s, l.name)}}
+  );
+}
+
+json disk_sku(std::string_view name, std::string_view tier, const location_entry& l) {
+  return json::object(
+      {{"resourceType", "disks"},
+       {"name", name},
+       {"tier", tier},
+       {"size", "P6"},
+       {"locations", json::array({l.name})},
+       {"locationInfo",
+        json::array({json::object({{"location", l.name}, {"zones", json::array()}})})},
+       {"capabilities", json::array()},
+       {"restrictions", json::array()}}
+  );
+}
+
+} // namespace
+
+reply list_subscriptions(context& c) {
+  json value = json::array();
+  for (const auto& s : c.world.offer.subscriptions) {
+    value.push_back(subscription_body(s));
+  }
+  const auto count = value.size();
+  return json_reply(
+      200,
+      json::object(
+          {{"value", value}, {"count", json::object({{"type", "Total"}, {"value", count}})}}
+      )
+  );
+}
+
+reply get_subscription(context& c) {
+  return json_reply(200, subscription_body(*c.subscription));
+}
+
+reply list_tenants(context& c) {
+  json value = json::array();
+  std::string last;
+  for (const auto& s : c.world.offer.subscriptions) {
+    if (s.tenant != last) {
+      value.push_back(json::object({{"id", "/tenants/" + s.tenant}, {"tenantId", s.tenant}}));
+      last = s.tenant;
+    }
+  }
+  return json_reply(200, json::object({{"value", value}}));
+}
+
+reply list_locations(context& c) {
+  json value = json::array();
+  for (const auto& l : c.world.offer.locations) {
+    value.push_back(location_body(c.subscription_id(), l));
+  }
+  return json_reply(200, json::object({{"value", value}}));
+}
+
+reply list_skus(context& c) {
+  // Only "location eq '...'" filters, as in the real service; anything else lists everything.
+  std::string wanted;
+  const std::string filter = c.http.parameter("$filter");
+  const auto from = filter.find('\'');
+  const auto to = filter.rfind('\'');
+  if (base::to_lower(filter).find("location eq") != std::string::npos && from < to) {
+    wanted = normalized_location(filter.substr(from + 1, to - from - 1));
+  }
+  json value = json::array();
+  for (const auto& l : c.world.offer.locations) {
+    if (!wanted.empty() && l.name != wanted) {
+      continue;
+    }
+    value.push_back(disk_sku("Premium_LRS", "Premium", l));
+    value.push_back(disk_sku("StandardSSD_LRS", "Standard", l));
+    for (const auto& s : c.world.offer.sizes) {
+      if (c.world.offer.find_size(s.name, l.name) != nullptr) {
+        value.push_back(sku_body(c.world, s, l));
+      }
+    }
+  }
+  return json_reply(200, json::object({{"value", value}}));
+}
+
+reply list_sizes(context& c, std::string_view location) {
+  json value = json::array();
+  for (const auto& s : c.world.offer.sizes) {
+    if (c.world.offer.find_size(s.name, location) == nullptr) {
+      continue;
+    }
+    value.push_back(json::object(
+        {{"name", s.name},
+         {"numberOfCores", s.cores},
+         {"osDiskSizeInMB", 1047552},
+         {"resourceDiskSizeInMB", s.temporary_disk_mib},
+         {"memoryInMB", s.memory_mib},
+         {"maxDataDiskCount", s.data_disks}}
+    ));
+  }
+  return json_reply(200, json::object({{"value", value}}));
+}
+
+namespace {
+
+json type_entry(
+    const world& w, std::string_view name, std::initializer_list<const char*> versions
+) {
+  json locations = json::array();
+  for (const auto& l : w.offer.locations) {
+    locations.push_back(l.display);
+  }
+  json list = json::array();
+  for (const auto* version : versions) {
+    list.push_back(version);
+  }
+  return json::object(
+      {{"resourceType", name},
+       {"locations", locations},
+       {"apiVersions", list},
+       {"defaultApiVersion", list[0]},
+       {"apiProfiles", json::array()},
+       {"capabilities", "CrossResourceGroupResourceMove, SupportsTags, SupportsLocation"}}
+  );
+}
+
+json resource_types(const world& w, std::string_view provider) {
+  json list = json::array();
+  std::vector<std::string> seen;
+  for (const auto& info : all_kinds()) {
+    if (!equals_ignoring_case(info.provider, provider)) {
+      continue;
+    }
+    std::string name(info.type);
+    if (!info.child.empty()) {
+      name += "/" + std::string(info.child);
+    }
+    list.push_back(
+        provider == "Microsoft.Network" ? type_entry(w, name, {"2024-05-01", "2023-09-01"})
+        : info.kind == kind::disk       ? type_entry(w, name, {"2024-03-02", "2023-04-02"})
+                                        : type_entry(w, name, {"2024-07-01", "2023-09-01"})
+    );
+  }
+  if (provider == "Microsoft.Compute") {
+    list.push_back(type_entry(w, "skus", {"2021-07-01"}));
+    list.push_back(type_entry(w, "locations/vmSizes", {"2024-07-01"}));
+    list.push_back(type_entry(w, "locations/usages", {"2024-07-01"}));
+    list.push_back(type_entry(w, "locations/publishers", {"2024-07-01"}));
+  }
+  if (provider == "Microsoft.Network") {
+    list.push_back(type_entry(w, "locations/usages", {"2024-05-01"}));
+  }
+  if (provider == "Microsoft.Resources") {
+    list.push_back(type_entry(w, "resourceGroups", {"2021-04-01"}));
+  }
+  return list;
+}
+
+json provider_body(const context& c, const std::string& name, const std::string& state) {
+  return json::object(
+      {{"id", "/subscriptions/" + c.subscription_id() + "/providers/" + name},
+       {"namespace", name},
+       {"authorizations", json::array()},
+       {"resourceTypes", resource_types(c.world, name)},
+       {"registrationState", state},
+       {"registrationPolicy", "RegistrationRequired"}}
+  );
+}
+
+reply unknown_namespace(std::string_view provider) {
+  return gateway_error(
+      404,
+      {"InvalidResourceNamespace",
+       "The resource namespace '" + std::string(provider) + "' is invalid."}
+  );
+}
+
+} // namespace
+
+reply list_providers(context& c) {
+  json value = json::array();
+  for (const auto& [name, state] : c.world.offer.providers) {
+    value.push_back(provider_body(c, name, state));
+  }
+  return json_reply(200, json::object({{"value", value}}));
+}
+
+reply get_provider(context& c, std::string_view provider) {
+  for (auto& [name, state] : c.world.offer.providers) {
+    if (equals_ignoring_case(name, provider)) {
+      const json body = provider_body(c, name, state);
+      // Registration takes one poll.
+      state = state == "Registering"     ? "Registered"
+              : state == "Unregistering" ? "NotRegistered"
+                                         : state;
+      return json_reply(200, body);
+    }
+  }
+  return unknown_namespace(provider);
+}
+
+reply register_provider(context& c, std::string_view provider, bool on) {
+  for (auto& [name, state] : c.world.offer.providers) {
+    if (equals_ignoring_case(name, provider)) {
+      if (on && state != "Registered") {
+        state = "Registering";
+      }
+      if (!on && state != "NotRegistered") {
+        state = "Unregistering";
+      }
+      return json_reply(200, provider_body(c, name, state));
+    }
+  }
+  return unknown_namespace(provider);
+}
+
+} // namespace siteagent::azure_emulator

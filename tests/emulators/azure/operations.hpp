@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Long-running operations: starting them, their monitor URLs and documents, ending them.
+#pragma once
+
+#include "context.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace siteagent::azure_emulator {
+
+struct operation_plan {
+  azure_emulator::action action = azure_emulator::action::write;
+  azure_emulator::pace pace = azure_emulator::pace::network_write;
+  std::string subject;
+  std::vector<std::string> also = {};
+  std::vector<std::string> locks = {};
+  std::string location;
+  bool is_new = true;
+};
+
+// Registers the operation, locks its resources and applies the call's operation fault. The
+// reference stays valid until the operation expires.
+operation& begin(context& c, const operation_plan& plan);
+
+enum class monitors : std::uint8_t { async, async_and_location, location };
+// Adds Azure-AsyncOperation, Location, Azure-AsyncNotification and Retry-After.
+void add_monitor_headers(const context& c, const operation& op, monitors which, reply& r);
+
+// Ends an operation now: as its fault script says, else with success.
+void finish(world& w, operation& op, base::wall_time now);
+// Ends what is due and drops monitors that ended more than 24 h ago.
+void advance(world& w, base::wall_time now);
+// A GET looked at these resources or groups: in instant timing their operations end.
+void settle(world& w, const std::vector<std::string>& keys, base::wall_time now);
+// The same for every group that is being deleted, before a list is read.
+void settle_groups(world& w, base::wall_time now);
+// Ends an operation as Canceled, because another one took over.
+void preempt(world& w, const std::string& operation_id, base::wall_time now);
+
+// Answers a GET on a monitor URL. `result`: the Location form.
+reply read_monitor(context& c, std::string_view id, bool result);
+
+// Refuses a write while another operation holds the resource; nullopt: free.
+std::optional<reply> refuse_if_locked(const context& c, const resource& r);
+
+// What an operation does at its end, by area.
+void complete_machine(world& w, operation& op, bool ok, base::wall_time now);
+void complete_group_removal(world& w, operation& op, bool ok, base::wall_time now);
+
+} // namespace siteagent::azure_emulator

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "paging.hpp"
+
+#include "rules.hpp"
+
+#include "core/base/text.hpp"
+#include "core/net/url.hpp"
+
+#include <algorithm>
+
+namespace siteagent::azure_emulator {
+
+using base::json;
+
+namespace {
+
+constexpr std::string_view token_prefix = "after:";
+
+std::string next_link(const context& c, const std::string& last_key) {
+  net::query_list query;
+  for (const auto& [key, value] : c.http.parameters) {
+    if (!base::equals_ignoring_case(key, "$skiptoken")) {
+      query.emplace_back(key, value);
+    }
+  }
+  query.emplace_back("$skiptoken", base::base64(std::string(token_prefix) + last_key));
+  return c.call.base_url + c.http.path + "?" + net::build_query(query);
+}
+
+} // namespace
+
+reply page_of(
+    const context& c,
+    const std::vector<std::string>& keys,
+    std::size_t page_size,
+    const std::function<json(const std::string& key)>& show
+) {
+  auto from = keys.begin();
+  const std::string token = c.http.parameter("$skiptoken");
+  if (!token.empty()) {
+    const auto text = decode_base64(token);
+    if (!text || text->rfind(token_prefix, 0) != 0) {
+      return gateway_error(400, {"InvalidSkipToken", "The provided skip token is not valid."});
+    }
+    from = std::upper_bound(keys.begin(), keys.end(), text->substr(token_prefix.size()));
+  }
+  json value = json::array();
+  std::size_t count = 0;
+  auto it = from;
+  for (; it != keys.end() && count < page_size; ++it, ++count) {
+    value.push_back(show(*it));
+  }
+  json body = json::object({{"value", value}});
+  if (it != keys.end()) {
+    body.set("nextLink", next_link(c, *std::prev(it)));
+  }
+  return json_reply(200, body);
+}
+
+namespace {
+
+// Takes one quoted value from the front; '' inside stands for one quote.
+std::optional<std::string> take_quoted(std::string_view& text) {
+  if (text.empty() || text.front() != '\'') {
+    return std::nullopt;
+  }
+  std::string value;
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] != '\'') {
+      value += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == '\'') {
+      value += '\'';
+      ++i;
+    } else {
+      text = base::trim(text.substr(i + 1));
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string take_word(std::string_view& text) {
+  const auto end = text.find(' ');
+  const std::string word(text.substr(0, end));
+  text = end == std::string_view::npos ? std::string_view() : base::trim(text.substr(end));
+  return word;
+}
+
+} // namespace
+
+std::optional<filter_terms> parse_filter(std::string_view text) {
+  filter_terms terms;
+  text = base::trim(text);
+  while (!text.empty()) {
+    // The one documented filter of machine lists quotes its field name.
+    std::string field;
+    if (text.front() == '\'') {
+      field = take_quoted(text).value_or("");
+    } else {
+      field = take_word(text);
+    }
+    if (!base::equals_ignoring_case(take_word(text), "eq")) {
+      return std::nullopt;
+    }
+    const auto value = take_quoted(text);
+    if (!value || field.empty()) {
+      return std::nullopt;
+    }
+    terms.emplace_back(base::to_lower(field), *value);
+    if (!text.empty() && !base::equals_ignoring_case(take_word(text), "and")) {
+      return std::nullopt;
+    }
+  }
+  return terms;
+}
+
+} // namespace siteagent::azure_emulator

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+#include "routes.hpp"
+
+#include "handlers.hpp"
+#include "operations.hpp"
+#include "rules.hpp"
+
+#include "core/base/text.hpp"
+
+namespace siteagent::azure_emulator {
+
+using base::equals_ignoring_case;
+using base::json;
+
+namespace {
+
+using parts = std::vector<std::string>;
+
+bool is(const parts& p, std::size_t i, std::string_view word) {
+  return i < p.size() && equals_ignoring_case(p[i], word);
+}
+
+parts tail(const parts& p, std::size_t from) {
+  return from < p.size() ? parts(p.begin() + static_cast<std::ptrdiff_t>(from), p.end()) : parts();
+}
+
+reply not_allowed(const context& c) {
+  return gateway_error(
+      405,
+      {"MethodNotAllowed",
+       "The HTTP method '" + c.http.method + "' is not supported at this resource."}
+  );
+}
+
+reply unknown_type(const context& c, std::string_view provider, std::string_view type) {
+  if (c.world.offer.provider_state(provider).empty()) {
+    return gateway_error(
+        404,
+        {"InvalidResourceNamespace",
+         "The resource namespace '" + std::string(provider) + "' is invalid."}
+    );
+  }
+  return gateway_error(
+      404,
+      {"InvalidResourceType",
+       "The resource type '" + std::string(type) + "' could not be found in the namespace '" +
+           std::string(provider) + "' for api version '" + c.api_version + "'."}
+  );
+}
+
+bool is_get(const context& c) {
+  return c.http.method == "GET";
+}
+
+bool is_write(const context& c) {
+  return c.http.method == "PUT" || c.http.method == "PATCH";
+}
+
+// Checks that ARM makes before a provider sees a write.
+std::optional<reply> check_write(const context& c, const resource_path& path) {
+  const auto provider = info_of(path.kind).provider;
+  const std::string state = c.world.offer.provider_state(provider);
+  if (state != "Registered" && state != "Registering") {
+    const std::string text =
+        "The subscription is not registered to use namespace '" + std::string(provider) +
+        "'. See https://aka.ms/rps-not-found for how to register subscriptions.";
+    return gateway_error(
+        409,
+        {"MissingSubscriptionRegistration",
+         text,
+         "",
+         json::array({json::object(
+             {{"code", "MissingSubscriptionRegistration"}, {"target", provider}, {"message", text}}
+         )})}
+    );
+  }
+  const auto* g = c.world.find_group(path.subscription, path.group);
+  if (g == nullptr) {
+    return group_not_found(path.group);
+  }
+  if (g->state == provisioning::deleting) {
+    return gateway_error(
+        409,
+        {"ResourceGroupBeingDeleted",
+         "The resource group '" + path.group +
+             "' is in deprovisioning state and cannot perform this operation."}
+    );
+  }
+  return std::nullopt;
+}
+
+std::optional<reply> check_policy(const context& c, const resource_path& path) {
+  const std::string location = normalized_location(c.body["location"].string_or(""));
+  for (const auto& p : c.world.offer.policies) {
+    const bool type_fits = p.type == "*" || equals_ignoring_case(p.type, type_name(path.kind));
+    const bool place_fits = p.location.empty() || p.location == location;
+    if (!type_fits || !place_fits) {
+      continue;
+    }
+    const std::string scope = "/subscriptions/" + path.subscription;
+    const std::string assignment =
+        scope + "/providers/Microsoft.Authorization/policyAssignments/emulated";
+    const std::string definition =
+        scope + "/providers/Microsoft.Authorization/policyDefinitions/emulated";
+    const json identifiers = json::array({json::object(
+        {{"policyAssignment", json::object({{"name", p.name}, {"id", assignment}})},
+         {"policyDefinition", json::object({{"name", p.name}, {"id", definition}})}}
+    )});
+    json body = error_body(
+        {"RequestDisallowedByPolicy",
+         "Resource '" + path.own_name() + "' was disallowed by policy. Policy identifiers: '" +
+             identifiers.dump() + "'.",
+         path.own_name()}
+    );
+    body.member_ref("error").set(
+        "additionalInfo",
+        json::array({json::object(
+            {{"type", "PolicyViolation"},
+             {"info",
+              json::object(
+                  {{"policyDefinitionDisplayName", p.name},
+                   {"policyDefinitionId", definition},
+                   {"policyDefinitionName", "emulated"},
+                   {"policyDefinitionEffect", "deny"},
+                   {"policyAssignmentId", assignment},
+                   {"policyAssignmentName", "emulated"},
+                   {"policyAssignmentDisplayName", p.name},
+                   {"policyAssignmentScope", scope},
+                   {"policyAssignmentParameters", json::object()}}
+              )}}
+        )})
+    );
+    reply r = json_reply(403, body);
+    r.headers.emplace_back("x-ms-failure-cause", "gateway");
+    return r;
+  }
+  return std::nullopt;
+}
+
+reply put_kind(context& c, const resource_path& path) {
+  if (auto bad = check_write(c, path)) {
+    return *bad;
+  }
+  if (auto bad = check_policy(c, path)) {
+    return *bad;
+  }
+  if (path.child.empty()) {
+    auto bad = check_location(c, path, c.world.find(path.key()));
+    if (!bad) {
+      bad = check_tags(c.body);
+    }
+    if (bad) {
+      return *bad;
+    }
+  }
+  if (auto bad = check_name(path)) {
+    return *bad;
+  }
+  switch (path.kind) {
+  case kind::virtual_network:
+    return put_virtual_network(c, path);
+  case kind::subnet:
+    return put_subnet(c, path);
+  case kind::public_ip:
+    return put_public_ip(c, path);
+  case kind::security_group:
+    return put_security_group(c, path);
+  case kind::security_rule:
+    return put_security_rule(c, path);
+  case kind::network_interface:
+    return put_interface(c, path);
+  case kind::virtual_machine:
+    return put_machine(c, path);
+  case kind::disk:
+    return put_disk(c, path);
+  }
+  return not_allowed(c);
+}
+
+reply patch_kind(context& c, const resource_path& path) {
+  if (auto bad = check_write(c, path)) {
+    return *bad;
+  }
+  if (path.kind == kind::virtual_machine) {
+    return patch_machine(c, path);
+  }
+  if (path.kind == kind::disk) {
+    return patch_disk(c, path);
+  }
+  return path.child.empty() ? patch_tags(c, path) : not_allowed(c);
+}
+
+reply delete_kind(context& c, const resource_path& path) {
+  if (c.world.find_group(path.subscription, path.group) == nullptr) {
+    return group_not_found(path.group);
+  }
+  switch (path.kind) {
+  case kind::virtual_network:
+    return delete_virtual_network(c, path);
+  case kind::subnet:
+    return delete_subnet(c, path);
+  case kind::public_ip:
+    return delete_public_ip(c, path);
+  case kind::security_group:
+    return delete_security_group(c, path);
+  case kind::security_rule:
+    return delete_security_rule(c, path);
+  case kind::network_interface:
+    return delete_interface(c, path);
+  case kind::virtual_machine:
+    return delete_machine(c, path);
+  case kind::disk:
+    return delete_disk(c, path);
+  }
+  return not_allowed(c);
+}
+
+reply route_resource(context& c, const resource_path& path) {
+  const std::string& m = c.http.method;
+  if (m == "GET") {
+    return path.kind == kind::virtual_machine ? get_machine(c, path) : get_resource(c, path);
+  }
+  if (m == "HEAD") {
+    const int status = get_resource(c, path).status;
+    return empty_reply(status == 200 ? 204 : status);
+  }
+  if (m == "PUT") {
+    return put_kind(c, path);
+  }
+  if (m == "PATCH") {
+    return patch_kind(c, path);
+  }
+  if (m == "DELETE") {
+    return delete_kind(c, path);
+  }
+  return not_allowed(c);
+}
+
+// A machine's own sub-paths: views and actions.
+reply route_machine(context& c, const resource_path& path, const std::string& word) {
+  if (c.http.method == "POST") {
+    if (auto bad = check_write(c, path)) {
+      return *bad;
+    }
+    return machine_action(c, path, word);
+  }
+  if (is_get(c) && equals_ignoring_case(word, "instanceView")) {
+    return get_instance_view(c, path);
+  }
+  if (is_get(c) && equals_ignoring_case(word, "vmSizes")) {
+    const auto* machine = c.world.find(path.key());
+    return machine == nullptr ? resource_not_found(path) : list_sizes(c, machine->location);
+  }
+  return unknown_type(c, "Microsoft.Compute", "virtualMachines/" + word);
+}
+
+// p: the segments behind "providers" inside a group: namespace, type, name, child, name.
+reply route_in_group(context& c, const std::string& group, const parts& p) {
+  if (p.size() < 2) {
+    return unknown_type(c, p.empty() ? "" : p[0], "");
+  }
+  const auto k = find_kind(p[0], p[1], "");
+  if (!k) {
+    return unknown_type(c, p[0], p[1]);
+  }
+  if (p.size() == 2) {
+    if (!is_get(c)) {
+      return not_allowed(c);
+    }
+    return *k == kind::virtual_machine ? list_machines(c, group, "") : list_kind(c, *k, group);
+  }
+  resource_path path;
+  path.kind = *k;
+  path.subscription = c.subscription_id();
+  path.group = group;
+  path.name = p[2];
+  if (p.size() == 3) {
+    return route_resource(c, path);
+  }
+  if (*k == kind::virtual_machine && p.size() == 4) {
+    return route_machine(c, path, p[3]);
+  }
+  if (*k == kind::security_group && is(p, 3, "defaultSecurityRules") && is_get(c)) {
+    return get_default_rule(c, path, p.size() > 4 ? p[4] : std::string());
+  }
+  const auto child = find_kind(p[0], p[1], p[3]);
+  if (!child || p.size() > 5) {
+    return unknown_type(c, p[0], p[1] + "/" + p[3]);
+  }
+  if (p.size() == 4) {
+    return is_get(c) ? list_children(c, path, *child) : not_allowed(c);
+  }
+  path.kind = *child;
+  path.child = p[4];
+  return route_resource(c, path);
+}
+
+reply route_group(context& c, const std::string& name) {
+  const std::string& m = c.http.method;
+  if (m == "PUT") {
+    return put_group(c, name);
+  }
+  if (m == "GET") {
+    return get_group(c, name);
+  }
+  if (m == "HEAD") {
+    return head_group(c, name);
+  }
+  if (m == "PATCH") {
+    return patch_group(c, name);
+  }
+  return m == "DELETE" ? delete_group(c, name) : not_allowed(c);
+}
+
+// p: namespace, "locations", location, what, ...
+reply route_location(context& c, const parts& p) {
+  const std::string location = normalized_location(p[2]);
+  const std::string what = p.size() > 3 ? base::to_lower(p[3]) : std::string();
+  if (!is_get(c)) {
+    return not_allowed(c);
+  }
+  if (p.size() == 5 && (what == "operations" || what == "diskoperations")) {
+    return read_monitor(c, p[4], false);
+  }
+  if (p.size() == 5 && what == "operationresults") {
+    return read_monitor(c, p[4], true);
+  }
+  if (c.world.offer.find_location(location) == nullptr) {
+    return gateway_error(
+        400,
+        {"NoRegisteredProviderFound",
+         "No registered resource provider found for location '" + p[2] + "' and API version '" +
+             c.api_version + "' for type 'locations/" + what + "'."}
+    );
+  }
+  const bool compute = is(p, 0, "Microsoft.Compute");
+  if (what == "usages") {
+    return compute ? list_compute_usages(c, location) : list_network_usages(c, location);
+  }
+  if (compute && what == "vmsizes") {
+    return list_sizes(c, location);
+  }
+  if (compute && what == "virtualmachines") {
+    return list_machines(c, "", location);
+  }
+  if (compute && what == "publishers") {
+    return browse_images(c, location, tail(p, 4));
+  }
+  return unknown_type(c, p[0], "locations/" + what);
+}
+
+// p: the segments behind "/subscriptions/{id}/providers".
+reply route_providers(context& c, const parts& p) {
+  if (p.empty()) {
+    return is_get(c) ? list_providers(c) : not_allowed(c);
+  }
+  if (p.size() == 1) {
+    return is_get(c) ? get_provider(c, p[0]) : not_allowed(c);
+  }
+  if (p.size() == 2 && c.http.method == "POST" &&
+      (is(p, 1, "register") || is(p, 1, "unregister"))) {
+    return register_provider(c, p[0], is(p, 1, "register"));
+  }
+  const bool ours = is(p, 0, "Microsoft.Compute") || is(p, 0, "Microsoft.Network");
+  if (ours && p.size() > 3 && is(p, 1, "locations")) {
+    return route_location(c, p);
+  }
+  if (is(p, 0, "Microsoft.Compute") && p.size() == 2 && is(p, 1, "skus")) {
+    return is_get(c) ? list_skus(c) : not_allowed(c);
+  }
+  const auto k = find_kind(p[0], p[1], "");
+  if (!k || p.size() > 2) {
+    return unknown_type(c, p[0], p[1]);
+  }
+  if (!is_get(c)) {
+    return not_allowed(c);
+  }
+  return *k == kind::virtual_machine ? list_machines(c, "", "") : list_kind(c, *k, "");
+}
+
+} // namespace
+
+reply route_subscription(context& c) {
+  const auto& s = c.http.segments;
+  if (s.size() == 2) {
+    return is_get(c) ? get_subscription(c) : not_allowed(c);
+  }
+  if (is_write(c) && !c.body.is_object()) {
+    return gateway_error(
+        400,
+        {"InvalidRequestContent",
+         "The request content was invalid and could not be deserialized: a JSON object is "
+         "required."}
+    );
+  }
+  if (is(s, 2, "locations") && s.size() == 3) {
+    return list_locations(c);
+  }
+  if (is(s, 2, "resources") && s.size() == 3) {
+    return is_get(c) ? list_resources(c, "") : not_allowed(c);
+  }
+  if (is(s, 2, "operationresults") && s.size() == 4) {
+    return read_monitor(c, s[3], true);
+  }
+  if (is(s, 2, "providers")) {
+    return route_providers(c, tail(s, 3));
+  }
+  if (is(s, 2, "resourceGroups")) {
+    if (s.size() == 3) {
+      return is_get(c) ? list_groups(c) : not_allowed(c);
+    }
+    if (s.size() == 4) {
+      return route_group(c, s[3]);
+    }
+    if (is(s, 4, "resources") && s.size() == 5) {
+      settle(c.world, {key_of(group_id(c.subscription_id(), s[3]))}, c.now());
+      return c.world.find_group(c.subscription_id(), s[3]) == nullptr ? group_not_found(s[3])
+                                                                      : list_resources(c, s[3]);
+    }
+    if (is(s, 4, "providers")) {
+      return route_in_group(c, s[3], tail(s, 5));
+    }
+  }
+  return gateway_error(
+      404, {"NotFound", "The path '" + c.http.path + "' is not served by this emulator."}
+  );
+}
+
+reply route_tenant(context& c) {
+  const auto& s = c.http.segments;
+  if (s.size() == 1 && is(s, 0, "subscriptions")) {
+    return list_subscriptions(c);
+  }
+  if (s.size() == 1 && is(s, 0, "tenants")) {
+    return list_tenants(c);
+  }
+  return gateway_error(
+      404, {"NotFound", "The path '" + c.http.path + "' is not served by this emulator."}
+  );
+}
+
+} // namespace siteagent::azure_emulator

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+#include "service.hpp"
+
+#include "auth.hpp"
+#include "operations.hpp"
+#include "render.hpp"
+#include "routes.hpp"
+#include "seed.hpp"
+
+#include "core/base/text.hpp"
+#include "core/base/uuid.hpp"
+
+namespace siteagent::azure_emulator {
+
+using base::equals_ignoring_case;
+using base::json;
+using base::result;
+
+namespace {
+
+bool is_arm_path(const std::vector<std::string>& s) {
+  return !s.empty() &&
+         (equals_ignoring_case(s[0], "subscriptions") || equals_ignoring_case(s[0], "tenants") ||
+          equals_ignoring_case(s[0], "providers"));
+}
+
+bool is_read(const std::string& method) {
+  return method == "GET" || method == "HEAD";
+}
+
+// "2024-07-01", "2024-07-01-preview"; not before 2015.
+bool is_api_version(std::string_view text) {
+  if (text.size() < 10 || text[4] != '-' || text[7] != '-') {
+    return false;
+  }
+  for (const std::size_t i : {0, 1, 2, 3, 5, 6, 8, 9}) {
+    if (text[i] < '0' || text[i] > '9') {
+      return false;
+    }
+  }
+  const auto rest = text.substr(10);
+  const auto month = text.substr(5, 2);
+  const auto day = text.substr(8, 2);
+  return text.substr(0, 4) >= "2015" && month >= "01" && month <= "12" && day >= "01" &&
+         day <= "31" &&
+         (rest.empty() || rest == "-preview" || rest == "-alpha" || rest == "-beta" ||
+          rest == "-privatepreview");
+}
+
+std::optional<reply> check_api_version(const std::string& version) {
+  if (version.empty()) {
+    return gateway_error(
+        400,
+        {"MissingApiVersionParameter",
+         "The api-version query parameter (?api-version=) is required for all requests."}
+    );
+  }
+  if (!is_api_version(version)) {
+    return gateway_error(
+        400,
+        {"InvalidApiVersionParameter",
+         "The api-version '" + version +
+             "' is invalid. The supported versions are '2025-04-01,2024-07-01,2024-03-02,"
+             "2024-05-01,2022-12-01,2021-07-01,2021-04-01'."}
+    );
+  }
+  return std::nullopt;
+}
+
+reply subscription_not_found(std::string_view id) {
+  return gateway_error(
+      404,
+      {"SubscriptionNotFound", "The subscription '" + std::string(id) + "' could not be found."}
+  );
+}
+
+std::optional<reply> check_length(const net::server_request& http) {
+  const bool needs = http.method == "PUT" || http.method == "POST" || http.method == "PATCH";
+  if (!needs || !http.body.empty() || !http.header("content-length").empty() ||
+      !http.header("transfer-encoding").empty()) {
+    return std::nullopt;
+  }
+  return gateway_error(411, {"LengthRequired", "Length Required"});
+}
+
+std::optional<reply> read_body(const net::server_request& http, json& out) {
+  if (http.body.empty()) {
+    return std::nullopt;
+  }
+  auto parsed = json::parse(http.body);
+  if (!parsed) {
+    return gateway_error(
+        400,
+        {"InvalidRequestContent",
+         "The request content was invalid and could not be deserialized: '" +
+             parsed.error().message + "'."}
+    );
+  }
+  out = std::move(*parsed);
+  return std::nullopt;
+}
+
+reply read_only(const subscription_entry& s) {
+  return gateway_error(
+      409,
+      {"ReadOnlyDisabledSubscription",
+       "The subscription '" + s.id +
+           "' is disabled and therefore marked as read only. You cannot perform any write actions "
+           "on this subscription until it is re-enabled."}
+  );
+}
+
+} // namespace
+
+void service::attach_clock(const base::clock& clock) {
+  clock_ = &clock;
+}
+
+result<void> service::reset(bool at_start) {
+  static_cast<void>(at_start);
+  world_ = world();
+  world_.offer = default_catalog();
+  world_.timing = timing_;
+  throttle_.clear();
+  return {};
+}
+
+void service::set_timing(const timing& t) {
+  timing_ = t;
+  world_.timing = t;
+}
+
+result<void> service::seed(const json& document) {
+  // On a copy: a seed that is wrong anywhere changes nothing.
+  world next = world_;
+  auto applied = apply_seed(next, document, clock_->wall());
+  if (applied) {
+    world_ = std::move(next);
+  }
+  return applied;
+}
+
+void service::clock_advanced() {
+  advance(world_, clock_->wall());
+}
+
+json service::inventory(const emulators::call& call) {
+  advance(world_, call.now);
+  json all;
+  json groups = json::array();
+  for (const auto& [key, g] : world_.groups) {
+    groups.push_back(render_group(g));
+  }
+  all.set("resourceGroups", groups);
+  for (const auto& info : all_kinds()) {
+    all.set(info.list_name, json::array());
+  }
+  for (auto& [key, r] : world_.resources) {
+    json body = render(world_, r);
+    if (r.path.kind == kind::virtual_machine) {
+      body.member_ref("properties").set("instanceView", instance_view(world_, r, call.now));
+    }
+    all.member_ref(info_of(r.path.kind).list_name).push_back(std::move(body));
+  }
+  return all;
+}
+
+std::vector<std::string> service::banner() const {
+  std::vector<std::string> lines;
+  for (const auto& s : world_.offer.subscriptions) {
+    lines.push_back("subscription " + s.id + " (" + s.state + ")");
+  }
+  for (const auto& a : world_.offer.applications) {
+    lines.push_back(
+        "tenant " + a.tenant + " client " + a.client_id + " secret " +
+        (a.secret == "emulator-secret" ? a.secret : std::string("(as seeded)"))
+    );
+  }
+  std::vector<std::string> names;
+  for (const auto& l : world_.offer.locations) {
+    names.push_back(l.name);
+  }
+  lines.push_back("locations " + base::join(names, " "));
+  names.clear();
+  for (const auto& s : world_.offer.sizes) {
+    names.push_back(s.name);
+  }
+  lines.push_back("sizes " + base::join(names, " "));
+  names.clear();
+  for (const auto& i : world_.offer.images) {
+    names.push_back(i.publisher + ":" + i.offer + ":" + i.sku);
+  }
+  lines.push_back("images " + base::join(names, " "));
+  return lines;
+}
+
+net::server_response
+service::handle(const net::server_request& request, const emulators::call& call) {
+  advance(world_, call.now);
+  if (auto login = answer_login(world_, request, call)) {
+    return *login;
+  }
+  const auto& s = request.segments;
+  if (!is_arm_path(s)) {
+    return gateway_error(
+        404, {"NotFound", "The path '" + request.path + "' is not served by this emulator."}
+    );
+  }
+  const bool scoped = s.size() >= 2 && equals_ignoring_case(s[0], "subscriptions");
+  const auto* subscription = scoped ? world_.offer.find_subscription(s[1]) : nullptr;
+  const std::string tenant = subscription != nullptr ? subscription->tenant : "common";
+  const auto token = check_token(request, call, tenant);
+  if (token.refusal) {
+    // Without a token, an unknown subscription says so instead of naming a tenant.
+    const bool anonymous = request.header("authorization").empty();
+    return scoped && subscription == nullptr && anonymous ? subscription_not_found(s[1])
+                                                          : *token.refusal;
+  }
+  const std::string version = request.parameter("api-version");
+  if (auto bad = check_api_version(version)) {
+    return *bad;
+  }
+  if (auto bad = check_length(request)) {
+    return *bad;
+  }
+  if (scoped) {
+    if (auto bad = throttle_.front_door(request, s[1], token.principal, call.now)) {
+      return *bad;
+    }
+    if (subscription == nullptr) {
+      return subscription_not_found(s[1]);
+    }
+    if (!equals_ignoring_case(subscription->tenant, token.tenant)) {
+      return wrong_tenant(token.tenant, subscription->tenant, call);
+    }
+    if (!is_read(request.method) && subscription->state != "Enabled") {
+      return read_only(*subscription);
+    }
+  }
+  context c{world_, request, call, subscription, token.principal, version, {}};
+  if (auto bad = read_body(request, c.body)) {
+    return *bad;
+  }
+  if (!scoped) {
+    return route_tenant(c);
+  }
+  if (auto bad = throttle_.provider(request, s[1], call.now)) {
+    return *bad;
+  }
+  return route_subscription(c);
+}
+
+namespace {
+
+bool has_header(const net::header_list& headers, std::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (equals_ignoring_case(key, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string routing_id(const emulators::call& call, const std::string& id) {
+  std::string time;
+  for (const char ch : base::to_rfc3339(call.now)) {
+    if (ch != '-' && ch != ':') {
+      time += ch;
+    }
+  }
+  return "WESTEUROPE:" + time + ":" + id;
+}
+
+} // namespace
+
+void service::finish(
+    const net::server_request& request, const emulators::call& call, net::server_response& response
+) {
+  auto& headers = response.headers;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!has_header(headers, name)) {
+      headers.emplace_back(name, value);
+    }
+  };
+  add("x-ms-request-id", call.request_id);
+  const auto& s = request.segments;
+  if (is_arm_path(s)) {
+    const std::string given = request.header("x-ms-correlation-request-id");
+    const std::string correlation = given.empty() ? call.request_id : given;
+    add("x-ms-correlation-request-id", correlation);
+    add("x-ms-routing-request-id", routing_id(call, call.request_id));
+    const std::string client = request.header("x-ms-client-request-id");
+    if (!client.empty() &&
+        equals_ignoring_case(request.header("x-ms-return-client-request-id"), "true")) {
+      add("x-ms-client-request-id", client);
+    }
+    bool gateway = false;
+    for (const auto& [key, value] : headers) {
+      gateway = gateway || (key == "x-ms-failure-cause" && value == "gateway");
+    }
+    if (!gateway && s.size() >= 2 && response.status != 401) {
+      throttle_.add_headers(request, s[1], headers);
+    }
+    if (base::to_lower(request.path).find("/providers/microsoft.network/") != std::string::npos) {
+      add("x-ms-arm-service-request-id", base::uuid::random().dashed());
+    }
+  }
+  add("Cache-Control", "no-cache");
+  add("Pragma", "no-cache");
+  add("Expires", "-1");
+  add("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
+  add("X-Content-Type-Options", "nosniff");
+}
+
+std::vector<emulators::option> service::options() {
+  std::vector<emulators::option> list;
+  list.push_back(
+      {"--timing",
+       "instant|fast|realistic|FILE",
+       "how long operations take (default: fast)",
+       [this](std::string_view value) -> result<void> {
+         auto parsed = timing::parse(value);
+         if (!parsed) {
+           return parsed.error();
+         }
+         timing_ = *parsed;
+         return {};
+       }}
+  );
+  list.push_back(
+      {"--enforce-throttling",
+       "",
+       "refuse with 429 what exceeds the limits of ARM and of its providers",
+       [this](std::string_view) -> result<void> {
+         throttle_.set_enforced(true);
+         return {};
+       }}
+  );
+  list.push_back({"--state", "DIR", "keep the state on disk", {}});
+  return list;
+}
+
+} // namespace siteagent::azure_emulator

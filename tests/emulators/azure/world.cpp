@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "world.hpp"
+
+#include "core/base/text.hpp"
+#include "core/base/uuid.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace siteagent::azure_emulator {
+
+group* world::find_group(std::string_view subscription, std::string_view name) {
+  const auto it = groups.find(key_of(group_id(subscription, name)));
+  return it == groups.end() ? nullptr : &it->second;
+}
+
+resource* world::find(std::string_view key) {
+  const auto it = resources.find(std::string(key));
+  return it == resources.end() ? nullptr : &it->second;
+}
+
+resource& world::put(resource r) {
+  const std::string key = r.path.key();
+  auto uses = std::move(r.uses);
+  r.uses.clear();
+  if (auto* old = find(key)) {
+    set_uses(*old, {});
+  }
+  auto& stored = resources[key] = std::move(r);
+  set_uses(stored, uses);
+  return stored;
+}
+
+void world::erase(const std::string& key) {
+  if (auto* r = find(key)) {
+    set_uses(*r, {});
+    resources.erase(key);
+  }
+}
+
+void world::set_uses(resource& r, const std::vector<std::string>& ids) {
+  const std::string key = r.path.key();
+  for (const auto& old : r.uses) {
+    const auto it = users_.find(old);
+    if (it != users_.end()) {
+      it->second.erase(key);
+      if (it->second.empty()) {
+        users_.erase(it);
+      }
+    }
+  }
+  r.uses.clear();
+  for (const auto& id : ids) {
+    r.uses.push_back(key_of(id));
+    users_[r.uses.back()].insert(key);
+  }
+}
+
+const std::set<std::string>& world::users_of(const std::string& key) const {
+  static const std::set<std::string> none;
+  const auto it = users_.find(key);
+  return it == users_.end() ? none : it->second;
+}
+
+std::vector<std::string>
+world::list(kind k, std::string_view subscription, std::string_view group) const {
+  std::vector<std::string> keys;
+  const std::string prefix = group.empty()
+                                 ? key_of("/subscriptions/" + std::string(subscription) + "/")
+                                 : key_of(group_id(subscription, group) + "/");
+  for (auto it = resources.lower_bound(prefix); it != resources.end(); ++it) {
+    if (it->first.compare(0, prefix.size(), prefix) != 0) {
+      break;
+    }
+    if (it->second.path.kind == k) {
+      keys.push_back(it->first);
+    }
+  }
+  return keys;
+}
+
+std::vector<std::string> world::children(std::string_view parent_key) const {
+  std::vector<std::string> keys;
+  const std::string prefix = std::string(parent_key) + "/";
+  for (auto it = resources.lower_bound(prefix); it != resources.end(); ++it) {
+    if (it->first.compare(0, prefix.size(), prefix) != 0) {
+      break;
+    }
+    keys.push_back(it->first);
+  }
+  return keys;
+}
+
+std::vector<std::string> world::in_group(std::string_view group_key) const {
+  return children(group_key);
+}
+
+std::string world::new_address() {
+  const std::uint32_t n = next_address_++;
+  const std::uint32_t last = n % 250 + 1;
+  const std::uint32_t third = n / 250 % 256;
+  const std::uint32_t second = (n / 64'000) % 256;
+  return "20." + std::to_string(second) + "." + std::to_string(third) + "." + std::to_string(last);
+}
+
+std::string world::new_mac() {
+  const std::uint32_t n = next_mac_++;
+  std::array<char, 24> text{};
+  std::snprintf(
+      text.data(),
+      text.size(),
+      "00-0D-3A-%02X-%02X-%02X",
+      (n >> 16U) & 0xFFU,
+      (n >> 8U) & 0xFFU,
+      n & 0xFFU
+  );
+  return text.data();
+}
+
+void world::touch_etag(resource& r) {
+  if (is_network(r.path.kind)) {
+    r.etag = "W/\"" + base::uuid::random().dashed() + "\"";
+  } else {
+    ++r.machine.version;
+  }
+}
+
+std::string_view text_of(provisioning p, bool network) {
+  switch (p) {
+  case provisioning::creating:
+    return network ? "Updating" : "Creating";
+  case provisioning::updating:
+    return "Updating";
+  case provisioning::deleting:
+    return "Deleting";
+  case provisioning::failed:
+    return "Failed";
+  case provisioning::succeeded:
+    break;
+  }
+  return "Succeeded";
+}
+
+} // namespace siteagent::azure_emulator

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The state of the emulated cloud: groups, resources, who refers to whom, running operations.
+// No locking: the frame calls the emulator under one mutex.
+#pragma once
+
+#include "catalog.hpp"
+#include "ids.hpp"
+#include "timing.hpp"
+
+#include "core/base/clock.hpp"
+#include "core/base/json.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace siteagent::azure_emulator {
+
+enum class provisioning : std::uint8_t { creating, updating, deleting, succeeded, failed };
+enum class power : std::uint8_t {
+  none,
+  starting,
+  running,
+  stopping,
+  stopped,
+  deallocating,
+  deallocated,
+};
+
+struct group {
+  std::string subscription;
+  std::string name;
+  std::string location;
+  base::json tags; // null or object
+  provisioning state = provisioning::succeeded;
+  std::string operation; // running deletion
+  base::wall_time created;
+  base::wall_time changed;
+
+  std::string id() const { return group_id(subscription, name); }
+};
+
+// What only machines have.
+struct machine_part {
+  azure_emulator::power power = azure_emulator::power::none;
+  std::uint64_t version = 1; // the etag counter
+  std::string failure_code;  // of the last failed operation
+  std::string failure_message;
+  std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
+  std::string password_hash;
+  std::string user_data;
+  std::string generation = "V2";
+  base::wall_time state_since;
+};
+
+// What only interfaces have.
+struct interface_part {
+  std::string mac;
+  base::wall_time reserved_until; // after a failed machine create
+  std::string reserved_for;       // id of that machine
+};
+
+struct resource {
+  resource_path path;
+  std::string location;
+  base::json body; // as its GET shows it, but for the parts that render() adds
+  provisioning state = provisioning::succeeded;
+  std::string etag;      // network kinds
+  std::string operation; // running operation that locks this resource, "" = none
+  base::wall_time created;
+  base::wall_time changed;
+  std::vector<std::string> uses; // keys of the resources this one refers to
+  machine_part machine;
+  interface_part interface;
+  std::string address; // public address, allocated early and shown late
+};
+
+enum class action : std::uint8_t {
+  write,
+  remove,
+  create_machine,
+  update_machine,
+  start,
+  deallocate,
+  power_off,
+  restart,
+  remove_machine,
+  remove_group,
+};
+
+enum class operation_status : std::uint8_t { in_progress, succeeded, failed, canceled };
+
+struct operation {
+  std::string id; // guid, or the job id of a group deletion
+  azure_emulator::action action = azure_emulator::action::write;
+  azure_emulator::pace pace = azure_emulator::pace::network_write;
+  std::string subject;            // key of the resource or group
+  std::vector<std::string> also;  // keys of further resources that change state with it
+  std::vector<std::string> locks; // keys of resources locked besides the subject
+  std::string subscription;
+  std::string location;
+  std::string query;        // of the Azure-AsyncOperation URL, byte for byte
+  std::string result_query; // of the Location URL
+  base::wall_time started;
+  base::wall_time due;
+  base::wall_time ended;
+  operation_status status = operation_status::in_progress;
+  bool is_stuck = false;
+  bool is_new = true;                      // a create: its failure leaves the resource Failed
+  std::optional<operation_status> planned; // from a fault script
+  std::string error_code;
+  std::string error_message;
+  base::json error_details;
+};
+
+class world {
+public:
+  catalog offer;
+  azure_emulator::timing timing = azure_emulator::timing::fast();
+  std::map<std::string, group> groups;                       // by key
+  std::map<std::string, resource> resources;                 // by key
+  std::map<std::string, operation> operations;               // by lower-case id
+  std::set<std::pair<base::wall_time, std::string>> due;     // running operations by their end
+  std::deque<std::pair<base::wall_time, std::string>> ended; // for their expiry
+
+  // Settings a seed may change.
+  std::size_t machine_page = 200;
+  std::size_t generic_page = 1000;
+  std::chrono::seconds interface_hold{180};
+  bool basic_addresses_allowed = false;
+  bool machine_tags_on_disks = false;
+  bool upper_case_groups_in_lists = false;
+  bool quotas_checked = true;      // off while a seed is applied
+  int network_update_status = 200; // what a PUT on an existing virtual network answers
+
+  group* find_group(std::string_view subscription, std::string_view name);
+  resource* find(std::string_view key);
+  // Adds or replaces.
+  resource& put(resource r);
+  void erase(const std::string& key);
+  // Replaces the references of a resource (ids or keys; the unknown ones are kept too).
+  void set_uses(resource& r, const std::vector<std::string>& ids);
+  const std::set<std::string>& users_of(const std::string& key) const;
+
+  // Keys in order: resources of one kind, in one subscription, in one group when given.
+  std::vector<std::string>
+  list(kind k, std::string_view subscription, std::string_view group = {}) const;
+  // Keys of the children of a parent resource.
+  std::vector<std::string> children(std::string_view parent_key) const;
+  std::vector<std::string> in_group(std::string_view group_key) const;
+
+  std::string new_address(); // 20.x.y.z, never twice
+  std::string new_mac();
+  void touch_etag(resource& r); // after each change
+
+private:
+  std::unordered_map<std::string, std::set<std::string>> users_;
+  std::uint32_t next_address_ = 1;
+  std::uint32_t next_mac_ = 1;
+};
+
+std::string_view text_of(provisioning p, bool network);
+
+} // namespace siteagent::azure_emulator
