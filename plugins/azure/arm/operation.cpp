@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "plugins/azure/arm/operation.hpp"
+
+#include "core/base/text.hpp"
+#include "plugins/azure/error_map.hpp"
+
+#include <algorithm>
+
+namespace siteagent::azure::arm {
+
+namespace {
+
+constexpr unsigned lost_monitor = 2;        // 404 or 410 in a row: its record has expired
+constexpr unsigned tolerated_lag = 4;       // reads after a write that do not see it yet
+constexpr unsigned tolerated_presence = 20; // reads after a deletion that still see the object
+constexpr unsigned unreadable_monitor = 3;  // other refusals in a row
+
+// Pauses between polls: Azure's own advice, else the usual one of the kind; "0" means a floor that
+// grows.
+class poll_timer {
+public:
+  poll_timer(const pipeline& arm, milliseconds usual)
+      : floor_(arm.options().floor), cap_(std::max(arm.options().floor, arm.options().cap)),
+        usual_(usual), next_(floor_) {}
+
+  milliseconds after(const response* r, const base::clock& clock) {
+    std::optional<milliseconds> advice;
+    if (r != nullptr) {
+      advice = retry_advice(r->headers, clock);
+    }
+    milliseconds pause = usual_;
+    if (advice && *advice > milliseconds(0)) {
+      pause = *advice;
+    } else if (advice) {
+      pause = next_;
+      next_ = next_ * 3 / 2;
+    }
+    return std::clamp(pause, floor_, cap_);
+  }
+
+private:
+  milliseconds floor_;
+  milliseconds cap_;
+  milliseconds usual_;
+  milliseconds next_;
+};
+
+base::result<void>
+pause(const scope& call, const followed& f, milliseconds time, const base::json& percent) {
+  if (auto slept = call.wait(time); !slept) {
+    return base::with_context(slept.error(), f.what);
+  }
+  base::json note =
+      base::json::object({{"phase", "poll"}, {"verb", f.verb}, {"kind", f.kind}, {"id", f.id}});
+  if (percent.is_number()) {
+    note.set("percent", percent);
+  }
+  if (auto go_on = call.checkpoint(note); !go_on) {
+    return base::with_context(go_on.error(), f.what);
+  }
+  return {};
+}
+
+struct monitor {
+  std::string status_url; // Azure-AsyncOperation
+  std::string location;
+
+  // The newest links count; the old ones may be dead.
+  void learn(const response& r) {
+    if (const auto url = r.header("azure-asyncoperation"); url && !url->empty()) {
+      status_url = *url;
+    }
+    if (const auto url = r.header("location"); url && !url->empty()) {
+      location = *url;
+    }
+  }
+
+  const std::string& url() const { return status_url.empty() ? location : status_url; }
+};
+
+enum class verdict : std::uint8_t { running, ended, look };
+
+// What one answer of the monitor says. Failure of the operation itself is the error.
+base::result<verdict> judge(const response& r, const monitor& m, const followed& f) {
+  const bool status_document = !m.status_url.empty();
+  if (!status_document) {
+    return r.status == 202 ? verdict::running : verdict::ended;
+  }
+  const base::json& status = r.body["status"];
+  if (!status.string()) {
+    return r.status == 202 ? verdict::running : verdict::look;
+  }
+  switch (state_of(status)) {
+  case run_state::running:
+    return verdict::running;
+  case run_state::succeeded:
+    return verdict::ended;
+  case run_state::failed:
+    break;
+  }
+  base::error e = map_error(parse_error(200, r.body), f.what);
+  e.provider_request_id = r.request_id;
+  return e;
+}
+
+// Is an error of reading a Location monitor the verdict on the operation?
+bool is_verdict(const base::error& e, const monitor& m) {
+  return m.status_url.empty() && e.http_status >= 400 && e.http_status != 401 &&
+         e.http_status != 403 && e.http_status != 404 && e.http_status != 410 &&
+         e.http_status != 408 && e.http_status != 429 && e.http_status < 500;
+}
+
+// Follows the monitor to its end. false: the monitor is of no use, the resource must tell.
+base::result<bool> watch(
+    const pipeline& arm, const scope& call, monitor m, const response& started, const followed& f
+) {
+  poll_timer timer(arm, f.usual);
+  unsigned lost = 0;
+  unsigned unreadable = 0;
+  milliseconds time = timer.after(&started, *arm.options().clock);
+  base::json percent;
+  for (;;) {
+    if (auto go_on = pause(call, f, time, percent); !go_on) {
+      return go_on.error();
+    }
+    auto r = arm.read(call, m.url(), f.what, patience::lasting);
+    if (r) {
+      lost = 0;
+      unreadable = 0;
+      const auto v = judge(*r, m, f);
+      if (!v) {
+        return v.error();
+      }
+      if (*v != verdict::running) {
+        return *v == verdict::ended;
+      }
+      m.learn(*r);
+      percent = r->body["percentComplete"];
+      time = timer.after(&*r, *arm.options().clock);
+      continue;
+    }
+    const base::error& e = r.error();
+    if (is_stop(e) || e.code == base::error_code::auth) {
+      return e;
+    }
+    if (is_verdict(e, m)) {
+      return e;
+    }
+    if (e.http_status == 404 || e.http_status == 410) {
+      if (++lost >= lost_monitor) {
+        return false;
+      }
+    } else if (++unreadable >= unreadable_monitor) {
+      return false;
+    }
+    time = timer.after(nullptr, *arm.options().clock);
+  }
+}
+
+base::json resource_state(const base::json& resource) {
+  return resource.at({"properties", "provisioningState"});
+}
+
+} // namespace
+
+run_state state_of(const base::json& state) {
+  const auto text = state.string();
+  if (!text || base::equals_ignoring_case(*text, "Succeeded")) {
+    return run_state::succeeded;
+  }
+  const bool failed = base::equals_ignoring_case(*text, "Failed") ||
+                      base::equals_ignoring_case(*text, "Canceled") ||
+                      base::equals_ignoring_case(*text, "Cancelled");
+  return failed ? run_state::failed : run_state::running;
+}
+
+base::result<std::optional<base::json>> read_if_present(
+    const pipeline& arm,
+    const scope& call,
+    const std::string& path,
+    std::string_view what,
+    patience p
+) {
+  auto r = arm.read(call, path, what, p);
+  if (r) {
+    return std::optional<base::json>(std::move(r->body));
+  }
+  if (r.error().code == base::error_code::not_found) {
+    return std::optional<base::json>();
+  }
+  return r.error();
+}
+
+base::result<base::json> settle(const pipeline& arm, const scope& call, const followed& f) {
+  poll_timer timer(arm, f.usual);
+  unsigned unseen = 0;
+  for (;;) {
+    auto r = arm.read(call, f.path, f.what, patience::lasting);
+    // Reads may lag behind the write that made the object.
+    const bool lagging = !r && f.verb == "put" && r.error().code == base::error_code::not_found &&
+                         ++unseen <= tolerated_lag;
+    if (!r && !lagging) {
+      return r.error();
+    }
+    if (r && state_of(resource_state(r->body)) != run_state::running) {
+      return std::move(r->body);
+    }
+    const milliseconds time = timer.after(r ? &*r : nullptr, *arm.options().clock);
+    if (auto go_on = pause(call, f, time, base::json()); !go_on) {
+      return go_on.error();
+    }
+  }
+}
+
+base::result<void> await_absence(const pipeline& arm, const scope& call, const followed& f) {
+  poll_timer timer(arm, f.usual);
+  unsigned unmoved = 0;
+  for (;;) {
+    auto seen = read_if_present(arm, call, f.path, f.what, patience::lasting);
+    if (!seen) {
+      return seen.error();
+    }
+    if (!*seen) {
+      return {};
+    }
+    if (state_of(resource_state(**seen)) != run_state::running && ++unmoved > tolerated_presence) {
+      return make_error(
+          reason::busy,
+          base::error_code::transient,
+          f.what + ": Azure reports the end of the deletion, but the object is still there"
+      );
+    }
+    if (auto go_on = pause(call, f, timer.after(nullptr, *arm.options().clock), base::json());
+        !go_on) {
+      return go_on.error();
+    }
+  }
+}
+
+base::result<base::json>
+follow(const pipeline& arm, const scope& call, const response& started, const followed& f) {
+  monitor m;
+  m.learn(started);
+  const bool is_put = f.verb == "put";
+  const bool open = !m.url().empty() && started.status != 204;
+  if (is_put && !open && state_of(resource_state(started.body)) == run_state::succeeded &&
+      started.body.is_object() && started.status != 202) {
+    return started.body;
+  }
+  if (open) {
+    auto ended = watch(arm, call, m, started, f);
+    if (!ended) {
+      return ended.error();
+    }
+  } else if (f.verb == "post" && started.status == 202) {
+    // Accepted without a monitor: the resource's own state is all there is.
+    poll_timer timer(arm, f.usual);
+    if (auto go_on = pause(call, f, timer.after(&started, *arm.options().clock), base::json());
+        !go_on) {
+      return go_on.error();
+    }
+  }
+  if (f.verb == "delete") {
+    if (auto gone = await_absence(arm, call, f); !gone) {
+      return gone.error();
+    }
+    return base::json();
+  }
+  return settle(arm, call, f);
+}
+
+} // namespace siteagent::azure::arm

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What a machine looks like to the marketplace: the metadata of a resource, and its endpoint.
+#pragma once
+
+#include "plugins/azure/services.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace siteagent::azure {
+
+struct machine_facts {
+  base::json model;                 // the machine as a GET or a list shows it
+  std::optional<std::string> power; // "running"; nullopt: Azure does not tell
+  std::string public_ip;            // "" = none
+  std::string private_ip;
+};
+
+base::json metadata_of(const machine_facts& f);
+
+// ssh://user@address; "" without an address or a user.
+std::string endpoint_of(const machine_facts& f);
+
+// The id as ARM wrote it.
+std::string id_of(const base::json& object);
+
+// Reads power and addresses of one machine. Addresses that cannot be read stay empty.
+base::result<machine_facts>
+read_facts(const services& cloud, const arm::scope& call, const resource_id& id, base::json model);
+
+} // namespace siteagent::azure

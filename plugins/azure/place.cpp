@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "plugins/azure/place.hpp"
+
+#include "core/base/text.hpp"
+#include "core/base/uuid.hpp"
+#include "plugins/azure/arm/operation.hpp"
+#include "plugins/azure/error_map.hpp"
+#include "plugins/azure/kinds.hpp"
+#include "plugins/azure/naming.hpp"
+
+#include <array>
+
+namespace siteagent::azure {
+
+namespace {
+
+resource_id machine_in(const settings& s, std::string_view group, std::string_view name) {
+  return resource_id::of_group(s.subscription_id, group)
+      .in_same_group(kind_of(kind_id::virtual_machine).type, name);
+}
+
+std::string uuid_digits(const owner& who) {
+  const auto id = base::uuid::parse(who.value);
+  return id ? id->hex() : who.value;
+}
+
+bool is_shared(const settings& s, const std::string& group, const std::string& machine) {
+  return !as_dedicated_group(group, machine) ||
+         (s.is_shared_group() && base::equals_ignoring_case(group, s.default_resource_group));
+}
+
+base::error all_taken(std::string_view what) {
+  return make_error(
+      reason::invalid,
+      base::error_code::conflict,
+      "create virtual machine: every name it may have is taken by somebody else, the last one by " +
+          std::string(what) + "; nothing was changed. Rename the resource or remove that object",
+      "The machine's name is already in use at the provider. Choose another name."
+  );
+}
+
+// The id of the first object of one of the machine's names that is not ours; "" when all are free.
+base::result<std::string> stranger_in_the_way(
+    const services& cloud, const arm::scope& call, const owner& who, const resource_id& machine
+) {
+  constexpr std::array kinds_with_tags{
+      kind_id::virtual_machine,
+      kind_id::network_interface,
+      kind_id::network_security_group,
+      kind_id::public_ip_address,
+      kind_id::virtual_network,
+      kind_id::disk};
+  for (const kind_id which : kinds_with_tags) {
+    const kind& k = kind_of(which);
+    const resource_id id = companion(machine, which);
+    auto seen = arm::read_if_present(cloud.arm(), call, url_of(id, k), describe("look for", k, id));
+    if (!seen) {
+      return seen.error();
+    }
+    if (*seen && holder_of(**seen, who) != holder::mine) {
+      return std::string(k.name) + " " + id.text();
+    }
+  }
+  return std::string();
+}
+
+base::result<place> choose_group(
+    const services& cloud,
+    const arm::scope& call,
+    const settings& s,
+    const owner& who,
+    std::string_view resource_name
+) {
+  const std::string machine = sanitize(resource_name);
+  std::string last;
+  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+    const std::string group = dedicated_group(machine, uuid_digits(who), rung);
+    last = "resource-group " + group;
+    if (!cloud.names().take(group, who.value)) {
+      continue;
+    }
+    auto seen = cloud.resources().group(call, group);
+    if (!seen) {
+      return seen.error();
+    }
+    if (!*seen || holder_of(**seen, who) == holder::mine) {
+      return place{machine_in(s, group, machine), false};
+    }
+  }
+  return all_taken(last);
+}
+
+base::result<place> choose_machine(
+    const services& cloud,
+    const arm::scope& call,
+    const settings& s,
+    const owner& who,
+    std::string_view resource_name
+) {
+  const std::string& group = s.default_resource_group;
+  std::string last;
+  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+    const std::string machine = shared_machine(resource_name, uuid_digits(who), rung);
+    last = "virtual-machine " + machine;
+    if (!cloud.names().take(group + "/" + machine, who.value)) {
+      continue;
+    }
+    const resource_id id = machine_in(s, group, machine);
+    auto stranger = stranger_in_the_way(cloud, call, who, id);
+    if (!stranger) {
+      return stranger.error();
+    }
+    if (stranger->empty()) {
+      return place{id, true};
+    }
+    last = *stranger;
+  }
+  return all_taken(last);
+}
+
+} // namespace
+
+std::vector<resource_id> belongings::machines() const {
+  std::vector<resource_id> out;
+  for (const base::json& o : objects) {
+    const auto id = resource_id::parse(o["id"].string_or(""));
+    if (id && id->is_virtual_machine()) {
+      out.push_back(*id);
+    }
+  }
+  return out;
+}
+
+base::result<belongings>
+find_belongings(const services& cloud, const arm::scope& call, const owner& who) {
+  auto objects = cloud.resources().tagged(call, who.tag, who.value);
+  if (!objects) {
+    return objects.error();
+  }
+  auto groups = cloud.resources().tagged_groups(call, who.tag, who.value);
+  if (!groups) {
+    return groups.error();
+  }
+  return belongings{std::move(*objects), std::move(*groups)};
+}
+
+std::optional<place> place_of(const belongings& found, const settings& s) {
+  for (const resource_id& machine : found.machines()) {
+    return place{machine, is_shared(s, machine.group, machine.name())};
+  }
+  for (const base::json& g : found.groups) {
+    const std::string group = g["name"].string_or("");
+    if (const auto machine = machine_of_group(group)) {
+      return place{machine_in(s, group, *machine), false};
+    }
+  }
+  for (const base::json& o : found.objects) {
+    const auto id = resource_id::parse(o["id"].string_or(""));
+    const auto machine = id ? machine_of_companion(*id) : std::nullopt;
+    if (machine) {
+      return place{machine_in(s, id->group, *machine), is_shared(s, id->group, *machine)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<resource_id>
+places_by_name(const settings& s, const owner& who, std::string_view resource_name) {
+  std::vector<resource_id> out;
+  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+    if (s.is_shared_group()) {
+      out.push_back(machine_in(
+          s, s.default_resource_group, shared_machine(resource_name, uuid_digits(who), rung)
+      ));
+    } else {
+      const std::string machine = sanitize(resource_name);
+      out.push_back(machine_in(s, dedicated_group(machine, uuid_digits(who), rung), machine));
+    }
+  }
+  return out;
+}
+
+base::result<place> choose_place(
+    const services& cloud,
+    const arm::scope& call,
+    const settings& s,
+    const owner& who,
+    std::string_view resource_name
+) {
+  return s.is_shared_group() ? choose_machine(cloud, call, s, who, resource_name)
+                             : choose_group(cloud, call, s, who, resource_name);
+}
+
+} // namespace siteagent::azure

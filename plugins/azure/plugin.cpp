@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The entry of azure.so: the backend with the real transport, clock and registry.
+#include "plugins/azure/answers.hpp"
+#include "plugins/azure/backend.hpp"
+#include "plugins/azure/error_map.hpp"
+
+namespace siteagent::azure {
+
+namespace {
+
+std::unique_ptr<net::transport> real_transport(const settings& s) {
+  net::transport_options options;
+  for (const std::string& text : {s.resource_manager, s.authority}) {
+    if (const auto url = net::parse_url(text)) {
+      options.allowed_origins.push_back(url->origin);
+    }
+  }
+  options.ca_file = s.ca_file;
+  options.user_agent = "site-agent-azure/" SITEAGENT_VERSION;
+  auto made = net::make_transport(std::move(options));
+  if (!made) {
+    raise(base::with_context(std::move(made).error(), "Azure backend_settings.cloud"));
+  }
+  return std::move(*made);
+}
+
+} // namespace
+
+class azure_plugin final : public backend {
+public:
+  azure_plugin(sagent::host host, const sagent::request& request)
+      : backend(host, request, {real_transport, &base::real_clock(), &process_registry()}) {}
+};
+
+} // namespace siteagent::azure
+
+SAGENT_PLUGIN("azure", SITEAGENT_VERSION, "Site Agent", siteagent::azure::azure_plugin)

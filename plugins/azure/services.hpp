@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// What one instance works with: the pipeline, one client per Azure service built on first use, and
+// what all instances of a subscription share.
+#pragma once
+
+#include "plugins/azure/arm/cached.hpp"
+#include "plugins/azure/arm/pipeline.hpp"
+#include "plugins/azure/clients/compute.hpp"
+#include "plugins/azure/clients/network.hpp"
+#include "plugins/azure/clients/resources.hpp"
+#include "plugins/azure/settings.hpp"
+
+#include <sagent/cpp/plugin.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace siteagent::azure {
+
+// Facts about a subscription that change slowly. [any thread]
+struct catalogue {
+  arm::cached<sizes_by_name> sizes;     // by location
+  arm::cached<figures_by_name> figures; // by location
+  arm::cached<quota_by_name> compute_quota;
+  arm::cached<quota_by_name> network_quota;
+  arm::cached<image_info> images; // by location and text
+  arm::cached<std::vector<std::string>> locations;
+};
+
+// Names being given out by this process at this moment, so that two orders that look at the same
+// free name do not both take it. [any thread]
+class name_claims {
+public:
+  // False: another resource holds the name. A resource may claim the same name again.
+  bool take(const std::string& name, const std::string& resource);
+  void release_all(const std::string& resource);
+
+private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> holders_;
+};
+
+// Shared by the instances of one subscription (of one cloud).
+struct shared_by_subscription {
+  arm::throttle throttling;
+  catalogue facts;
+  name_claims names;
+};
+
+// Everything shared by the instances of this plugin; grows by principal and subscription, both few.
+class registry {
+public:
+  std::shared_ptr<arm::token_source> tokens(const arm::principal& who);
+  std::shared_ptr<shared_by_subscription>
+  subscription(const std::string& resource_manager, const std::string& id);
+
+private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<arm::token_source>> tokens_;
+  std::map<std::string, std::shared_ptr<shared_by_subscription>> subscriptions_;
+};
+
+// The process's registry. Never destroyed: instances may outlive static destruction.
+registry& process_registry();
+
+// [any thread]
+class services {
+public:
+  services(
+      const settings& s,
+      const sagent::host& host,
+      net::transport& transport,
+      const base::clock& clock,
+      registry& shared
+  );
+
+  const arm::pipeline& arm() const { return arm_; }
+
+  const base::clock& clock() const { return clock_; }
+
+  catalogue& facts() const { return shared_->facts; }
+
+  name_claims& names() const { return shared_->names; }
+
+  const resources_client& resources() const;
+  const compute_client& compute() const;
+  const network_client& network() const;
+
+  void info(std::string_view text) const { host_.log(SAGENT_LOG_INFO, text); }
+
+  void warn(std::string_view text) const { host_.log(SAGENT_LOG_WARNING, text); }
+
+  void protect(std::string_view secret) const { host_.protect(secret); }
+
+private:
+  const std::string subscription_;
+  const sagent::host host_;
+  const base::clock& clock_;
+  std::shared_ptr<shared_by_subscription> shared_;
+  arm::pipeline arm_;
+  mutable std::once_flag resources_once_;
+  mutable std::once_flag compute_once_;
+  mutable std::once_flag network_once_;
+  mutable std::unique_ptr<resources_client> resources_;
+  mutable std::unique_ptr<compute_client> compute_;
+  mutable std::unique_ptr<network_client> network_;
+};
+
+} // namespace siteagent::azure

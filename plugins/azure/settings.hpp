@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// backend_settings of an offering, checked.
+#pragma once
+
+#include "core/base/json.hpp"
+#include "core/base/result.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace siteagent::azure {
+
+struct image_reference {
+  std::string publisher;
+  std::string offer;
+  std::string sku;
+  std::string version;
+
+  std::string text() const { return publisher + ":" + offer + ":" + sku + ":" + version; }
+};
+
+enum class disk_source : std::uint8_t {
+  size,   // the disk of the size: its OS disk and its temporary disk
+  actual, // the OS disk, the data disks and the temporary disk the machine has
+};
+
+struct settings {
+  std::string subscription_id;
+  std::string tenant_id;
+  std::string client_id;
+  std::string client_secret; // a reference for the host's secrets service, never the secret
+
+  std::string default_location;
+  std::string default_resource_group; // empty: a group per machine
+  std::string default_size;
+  base::json default_image; // text, or an object with the four parts
+  std::string network_cidr = "10.0.0.0/16";
+  std::string subnet_cidr = "10.0.0.0/24";
+  std::vector<std::string> allowed_ssh_ranges;
+
+  std::string resource_manager = "https://management.azure.com";
+  std::string authority = "https://login.microsoftonline.com";
+  std::string audience = "https://management.azure.com";
+  std::string ca_file;
+
+  bool password_login = true;
+  disk_source disk = disk_source::size;
+  bool limits_from_size = false;
+  std::map<std::string, std::string> tags;
+  std::vector<std::string> allowed_sizes;
+  std::vector<std::string> allowed_locations;
+  std::vector<std::string> allowed_images;
+  std::chrono::milliseconds poll_min{1'000};
+  std::chrono::milliseconds poll_max{60'000};
+
+  std::vector<std::string> warnings; // for the operator, once at start
+
+  bool is_shared_group() const { return !default_resource_group.empty(); }
+};
+
+// JSON Schema, draft 4. Unknown members are allowed: the host warns about them.
+const char* settings_schema();
+
+// `invalid` with a text naming the key, its value and the remedy.
+base::result<settings> parse_settings(std::string_view json_text);
+
+} // namespace siteagent::azure

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// One write to the cloud between two checkpoints, and the making of one object by the table.
+#pragma once
+
+#include "plugins/azure/arm/operation.hpp"
+#include "plugins/azure/kinds.hpp"
+#include "plugins/azure/ownership.hpp"
+#include "plugins/azure/services.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace siteagent::azure {
+
+// Checkpoint, write, checkpoint. A host that says stop wins over whatever the write answered.
+base::result<arm::response> checked_write(
+    const services& cloud,
+    const arm::scope& call,
+    const kind& k,
+    const resource_id& id,
+    arm::write_request w
+);
+
+arm::followed
+following(const kind& k, const resource_id& id, std::string_view verb, std::string what);
+
+struct made {
+  base::json body;      // as it reads in the end
+  bool adopted = false; // it was there, and it is ours
+};
+
+struct making {
+  const kind& k;
+  resource_id id;
+  std::function<base::json()> body; // built only when a write is needed
+  bool shared = false;              // a shared group: taken as it is, whoever owns it
+};
+
+// An object that is there: ours (or the shared group), and settled; else `conflict` or transient.
+base::result<base::json> take_existing(
+    const services& cloud,
+    const arm::scope& call,
+    const owner& who,
+    const making& m,
+    base::json seen
+);
+
+// Looks first; writes only what is positively absent; after any doubt looks again. A machine in
+// state Failed is returned as it reads: the caller knows what to do.
+base::result<made>
+make(const services& cloud, const arm::scope& call, const owner& who, const making& m);
+
+} // namespace siteagent::azure
