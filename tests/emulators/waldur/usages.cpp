@@ -115,10 +115,10 @@ base::result<report_item> read_item(const context& c, const report& r, const jso
   }
   auto amount = read_amount(given["amount"], "amount");
   if (!amount) {
-    // The whole list is answered; the position of the bad one is the client's to find.
-    return refuse(
-        400, json::object({{"usages", json::array({*json::parse(amount.error().detail)})}})
-    );
+    // One entry per item of the request; the good ones before it are empty.
+    json errors = json::array(std::vector<json>(r.items.size(), json::object()));
+    errors.push_back(*json::parse(amount.error().detail));
+    return refuse(400, json::object({{"usages", errors}}));
   }
   item.usage = amount->to_fixed(2);
   item.what = r.from->find_component(type);
