@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-readme, bin_dir, plugin_dir = sys.argv[1:]
+readme, bin_dir, plugin_dir = map(os.path.abspath, sys.argv[1:])
 with open(readme, encoding="utf-8") as f:
     block = re.search(r"<!-- executed by tests/contract/readme_test.py -->\n```sh\n(.*?)```", f.read(), re.S)
 if not block:
