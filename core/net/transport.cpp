@@ -5,6 +5,8 @@
 
 #include "core/base/text.hpp"
 #include "core/net/certificate_trust.hpp"
+#include "core/net/failure.hpp"
+#include "core/net/idle_pool.hpp"
 #include "core/net/request_rules.hpp"
 #include "core/net/resolver.hpp"
 #include "core/net/socket_watch.hpp"
@@ -20,7 +22,6 @@
 #include <cstdlib>
 #include <exception>
 #include <future>
-#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <variant>
@@ -41,6 +42,8 @@ constexpr milliseconds shortest_connect{1'000};
 constexpr milliseconds longest_idle{60'000};
 constexpr const char* default_user_agent = "site-agent/" SITEAGENT_VERSION;
 constexpr std::size_t max_addresses = 4;
+// Far below the totals that a chunk of negative size leads to.
+constexpr std::size_t largest_body = std::size_t{1} << 40U;
 constexpr std::size_t max_header_bytes = std::size_t{256} << 10U;
 // The library's own timer counts single steps, never a whole exchange; the caller's deadline rules.
 constexpr std::chrono::hours step_timeout{24};
@@ -52,7 +55,6 @@ struct peer {
   // Shared with the library's connections, which may live a little longer.
   std::shared_ptr<verification> trust = std::make_shared<verification>();
   std::unique_ptr<web::http::client::http_client> client;
-  steady_time idle_since{};
 
   struct guarded_watch {
     std::mutex mutex;
@@ -120,15 +122,6 @@ std::unique_ptr<peer> make_peer(
   return made;
 }
 
-enum class ending : std::uint8_t { no_connection, broken, protocol, too_large, deadline, stopped };
-
-struct failure {
-  ending end = ending::broken;
-  std::string why;
-  bool is_sent = false;  // the request may have reached the other side
-  bool has_head = false; // status and headers were read
-};
-
 using outcome = std::variant<response, failure>;
 
 struct limits {
@@ -167,7 +160,8 @@ void deliver(
 
 class exchange {
 public:
-  exchange(const request& r, peer& to, limits l) : request_(r), peer_(to), limits_(l) {}
+  exchange(const request& r, peer& to, limits l)
+      : request_(r), peer_(to), limits_(l), limit_(std::min(r.max_body, largest_body)) {}
 
   ~exchange() {
     // What is still under way is not wanted any more; the library would read it to its end. Not
@@ -200,6 +194,7 @@ private:
   const request& request_;
   peer& peer_;
   limits limits_;
+  std::size_t limit_; // of the body
   std::shared_ptr<progress> shared_ = std::make_shared<progress>();
   pplx::cancellation_token_source source_;
   bool has_head_ = false;
@@ -212,7 +207,7 @@ failure exchange::failed(ending end, std::string why) const {
 
 failure exchange::too_large() const {
   return failed(
-      ending::too_large, "the answer is larger than " + std::to_string(request_.max_body) + " bytes"
+      ending::too_large, "the answer is larger than " + std::to_string(limit_) + " bytes"
   );
 }
 
@@ -251,7 +246,7 @@ std::optional<exchange::given_up> exchange::check_limits() const {
   }
   // The library's own handler speaks up only between chunks, and not at all within headers. A
   // quarter more than the body, for TLS records and chunk lines.
-  const std::uint64_t limit = request_.max_body + request_.max_body / 4 + 2 * max_header_bytes;
+  const std::uint64_t limit = limit_ + limit_ / 4 + 2 * max_header_bytes;
   if (peer_.received() > limit) {
     return given_up{ending::too_large, too_large().why};
   }
@@ -306,7 +301,7 @@ std::optional<failure> exchange::check_head(const web::http::http_response& head
     const std::string& text = length->second;
     std::uint64_t announced = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), announced);
-    if (parsed.ec == std::errc::result_out_of_range || announced > request_.max_body) {
+    if (parsed.ec == std::errc::result_out_of_range || announced > limit_) {
       return too_large();
     }
   }
@@ -315,19 +310,18 @@ std::optional<failure> exchange::check_head(const web::http::http_response& head
 
 outcome exchange::run(web::http::http_request prepared) {
   using way = web::http::message_direction::direction;
-  prepared.set_progress_handler(
-      [shared = shared_, limit = request_.max_body](way direction, utility::size64_t total) {
-        if (direction == way::upload) {
-          shared->is_sent = true;
-          return;
-        }
-        // Falling: a chunk of negative size, which the library would write to memory in a moment.
-        const std::uint64_t before = shared->downloaded.exchange(total);
-        if (total > limit || total < before) {
-          throw std::length_error("answer too large");
-        }
-      }
-  );
+  prepared.set_progress_handler([shared = shared_,
+                                 limit = limit_](way direction, utility::size64_t total) {
+    if (direction == way::upload) {
+      shared->is_sent = true;
+      return;
+    }
+    // Falling: a chunk of negative size, which the library would write to memory in a moment.
+    const std::uint64_t before = shared->downloaded.exchange(total);
+    if (total > limit || total < before) {
+      throw std::length_error("answer too large");
+    }
+  });
   try {
     auto answer = shared_->head.get_future();
     deliver(peer_.client->request(prepared, source_.get_token()), shared_, &progress::head);
@@ -360,23 +354,6 @@ outcome exchange::run(web::http::http_request prepared) {
   }
 }
 
-base::error to_error(const failure& f, const request& r, const std::string& what) {
-  base::error e{.message = what + ": " + f.why, .may_have_been_sent = f.is_sent};
-  if (f.end == ending::too_large) {
-    e.code = error_code::permanent;
-  } else if (f.is_sent && !is_read(r.method)) {
-    e.code = error_code::outcome_unknown;
-    e.message += "; it may have been carried out: look before repeating it";
-  } else if (f.end == ending::deadline) {
-    e.code = error_code::deadline;
-  } else if (f.end == ending::stopped) {
-    e.code = error_code::cancelled;
-  } else {
-    e.code = error_code::transient;
-  }
-  return e;
-}
-
 class cpprest_transport final : public transport {
 public:
   cpprest_transport(transport_options options, certificate_store store)
@@ -385,20 +362,15 @@ public:
   base::result<response> perform(const request& r) override;
 
 private:
-  using peer_list = std::vector<std::unique_ptr<peer>>;
-
   base::result<std::vector<std::string>>
   find_addresses(const origin& to, const request& r, steady_time deadline);
   outcome try_address(const url& to, const std::string& address, const request& r, const limits& l);
   web::http::http_request prepare(const url& to, const request& r) const;
-  std::unique_ptr<peer> take(const std::string& key);
-  void give_back(const std::string& key, std::unique_ptr<peer> p);
 
   const transport_options options_;
   const certificate_store store_;
   resolver resolver_;
-  std::mutex mutex_;
-  std::map<std::string, peer_list> idle_; // by origin and address; the last used at the back
+  idle_pool<peer> idle_{longest_idle}; // by origin and address
 };
 
 web::http::http_request cpprest_transport::prepare(const url& to, const request& r) const {
@@ -422,37 +394,13 @@ web::http::http_request cpprest_transport::prepare(const url& to, const request&
   return out;
 }
 
-std::unique_ptr<peer> cpprest_transport::take(const std::string& key) {
-  const auto now = steady_clock::now();
-  peer_list expired; // destroyed after the lock is gone
-  const std::lock_guard lock(mutex_);
-  auto& list = idle_[key];
-  const auto fresh = std::find_if(list.begin(), list.end(), [&](const std::unique_ptr<peer>& p) {
-    return now - p->idle_since < longest_idle;
-  });
-  expired.assign(std::move_iterator(list.begin()), std::move_iterator(fresh));
-  list.erase(list.begin(), fresh);
-  if (list.empty()) {
-    return nullptr;
-  }
-  auto p = std::move(list.back());
-  list.pop_back();
-  return p;
-}
-
-void cpprest_transport::give_back(const std::string& key, std::unique_ptr<peer> p) {
-  p->idle_since = steady_clock::now();
-  const std::lock_guard lock(mutex_);
-  idle_[key].push_back(std::move(p));
-}
-
 outcome cpprest_transport::try_address(
     const url& to, const std::string& address, const request& r, const limits& l
 ) {
   const std::string key = to.origin.text() + " " + address;
   // The library repeats a request by itself when a kept connection turns out dead, a POST too.
   const bool may_reuse = is_idempotent(r.method) && !r.fresh_connection;
-  auto p = may_reuse ? take(key) : nullptr;
+  auto p = may_reuse ? idle_.take(key, steady_clock::now()) : nullptr;
   const bool is_reused = p != nullptr;
   if (!p) {
     p = make_peer(options_, store_, to.origin, address);
@@ -470,7 +418,7 @@ outcome cpprest_transport::try_address(
   }
   // After any failure the client goes: it may keep a dead or a half-read socket.
   if (f == nullptr && may_reuse) {
-    give_back(key, std::move(p));
+    idle_.give_back(key, std::move(p), steady_clock::now());
   }
   return result;
 }

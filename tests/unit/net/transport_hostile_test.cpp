@@ -306,6 +306,14 @@ TEST(hostile, headers_of_300_kb_are_too_large) {
   EXPECT_THAT(got.error().message, HasSubstr("headers are larger"));
 }
 
+TEST(hostile, one_byte_more_than_the_limit_in_chunks_is_too_large) {
+  const std::string chunk = "186a1\r\n" + std::string(small_limit + 1, 'x') + "\r\n0\r\n\r\n";
+  const hostile_server server(say("HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk));
+  const auto got = make()->perform(with_limit(server.url(), small_limit));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, error_code::permanent);
+}
+
 TEST(hostile, a_body_of_exactly_the_limit_is_read) {
   const std::string body(small_limit, 'x');
   const hostile_server server(say(answer(200, body)));

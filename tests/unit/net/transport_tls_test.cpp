@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TLS: whom we trust, under which name, and what the operator reads when we do not.
+#include "core/net/certificate_trust.hpp"
 #include "tests/unit/net/test_certificates.hpp"
 #include "tests/unit/net/transport_fixture.hpp"
 
@@ -139,6 +140,18 @@ TEST_F(tls, refuses_old_versions) {
       make(trusting(ours_))->perform(write("POST", named(server, "waldur.test"), "{}")),
       "TLS handshake failed"
   );
+}
+
+// The machine's OpenSSL may refuse them anyway; ours must not depend on that.
+TEST(verification, asks_for_tls_1_2_at_least) {
+  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(
+      SSL_CTX_new(TLS_client_method()), SSL_CTX_free
+  );
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_VERSION);
+  verification v;
+  v.apply(context.get(), nullptr);
+  EXPECT_EQ(SSL_CTX_get_min_proto_version(context.get()), TLS1_2_VERSION);
+  EXPECT_EQ(v.problem(), std::nullopt);
 }
 
 TEST_F(tls, says_that_a_plain_port_speaks_no_tls) {
