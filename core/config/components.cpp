@@ -83,7 +83,7 @@ component read_component(context& ctx, const value& map, const std::string& path
 std::vector<component> read_components(context& ctx, const value& map, const std::string& path) {
   std::vector<component> out;
   for (const auto& [type, v] : map.map) {
-    const std::string here = path + "." + type;
+    const std::string here = path + "." + shown_key(type);
     if (!v.is_map()) {
       const position at = v.is_null() ? v.key_at : v.at;
       ctx.findings.push_back(

@@ -159,7 +159,7 @@ void warn_of_mqtt(map_reader& o, const value& map) {
   for (const auto& entry : map.map) {
     if (is_mqtt(entry.first)) {
       first = first.empty() ? entry.first : first;
-      keys += (keys.empty() ? "" : ", ") + entry.first;
+      keys += (keys.empty() ? "" : ", ") + shown_key(entry.first);
     }
   }
   if (!first.empty()) {

@@ -237,7 +237,7 @@ void map_reader::finish(const std::function<bool(std::string_view)>& expected) {
 }
 
 std::string map_reader::path_of(std::string_view key) const {
-  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+  return path_.empty() ? shown_key(key) : path_ + "." + shown_key(key);
 }
 
 } // namespace siteagent::config

@@ -83,6 +83,22 @@ base::json to_json(const value& v) {
   return {};
 }
 
+std::string shown_key(std::string_view key) {
+  constexpr std::size_t longest = 60;
+  std::size_t end = 0;
+  while (end < key.size() && end < longest) {
+    const auto c = static_cast<unsigned char>(key[end]);
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!is_letter && !is_digit(key[end]) && c < 0x80 && c != '_' && c != '-' && c != '.' &&
+        c != '/' && c != '+' && c != '<') {
+      break;
+    }
+    ++end;
+  }
+  const std::string_view shown = base::truncated(key, end);
+  return shown.size() == key.size() ? std::string(key) : std::string(shown) + "...";
+}
+
 std::string finding::text() const {
   std::string out = file;
   if (at.line > 0) {

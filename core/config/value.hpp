@@ -47,6 +47,10 @@ struct value {
 // leading zero become numbers that keep their spelling ("1.10").
 base::json to_json(const value& v);
 
+// A key as findings show it: its first 60 bytes, ended by "..." at the first sign that is unusual
+// in a key. A missing quote can make a key of half the file, with what is secret there.
+std::string shown_key(std::string_view key);
+
 // What was found wrong. Printed as "file:line:column: error|warning: key: why".
 struct finding {
   bool fatal = false;

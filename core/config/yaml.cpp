@@ -317,11 +317,11 @@ std::string tree_builder::path(std::string_view last) const {
     if (f.node.is_list()) {
       out += "[" + std::to_string(f.node.list.size()) + "]";
     } else if (f.key && f.key->is_scalar() && (&f != &stack_.back() || last.empty())) {
-      out += (out.empty() ? "" : ".") + f.key->text;
+      out += (out.empty() ? "" : ".") + shown_key(f.key->text);
     }
   }
   if (!last.empty()) {
-    out += (out.empty() ? "" : ".") + std::string(last);
+    out += (out.empty() ? "" : ".") + shown_key(last);
   }
   return out;
 }
@@ -393,10 +393,23 @@ std::string reworded(const std::string& why) {
   if (why == YAML::ErrorMsg::BAD_FILE) {
     return "nested too deeply";
   }
+  if (why == YAML::ErrorMsg::DOC_IN_SCALAR) {
+    return "not YAML: a quoted text is never closed";
+  }
   if (why == YAML::ErrorMsg::UNKNOWN_TOKEN || why == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
     return "not YAML: " + why + "; text that begins with a sign such as * & ! % @ needs quotes";
   }
   return "not YAML: " + why.substr(0, why.find(": "));
+}
+
+// At the end of the file yaml-cpp closes an open quote by itself; an end-of-document mark makes it
+// throw. Only for the check, because the mark adds a line's end to a last block of text.
+void check_end(const std::string& text, const std::string& name) {
+  std::istringstream in(text + (text.ends_with('\n') ? "...\n" : "\n...\n"));
+  YAML::Parser parser(in);
+  std::vector<finding> ignored;
+  tree_builder builder(name, ignored);
+  parser.HandleNextDocument(builder);
 }
 
 } // namespace
@@ -424,6 +437,7 @@ read_yaml(const std::string& text, const std::string& name, std::vector<finding>
           name, second.root.at, "a second YAML document; the file must hold exactly one"
       );
     }
+    check_end(text, name);
     return root;
   } catch (const YAML::Exception& e) {
     return unreadable(name, position_of(e.mark), reworded(e.msg));

@@ -304,6 +304,20 @@ TEST(config, accepts_an_empty_list_of_offerings_with_a_warning) {
   );
 }
 
+TEST(config, shows_no_more_of_a_key_than_a_key) {
+  const agent_config c = parsed(file_with("", R"("a key: and\n client_secret: s3cret": 1
+"x y": 1
+)" + std::string(80, 'k') + ": 1\n"));
+  EXPECT_THAT(
+      texts(c),
+      ElementsAre(
+          "agent.yaml:7:1: warning: a...: unknown key; ignored",
+          "agent.yaml:8:1: warning: x...: unknown key; ignored",
+          "agent.yaml:9:1: warning: " + std::string(60, 'k') + "...: unknown key; ignored"
+      )
+  );
+}
+
 TEST(config, sorts_findings_by_position) {
   const agent_config c = parsed("zzz: 1\nofferings: 5\ntimezone: x\naaa: 1\n");
   ASSERT_EQ(c.findings.size(), 4U);

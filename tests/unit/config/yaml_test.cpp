@@ -183,6 +183,21 @@ TEST(yaml, reports_syntax_errors_with_line_and_column_from_one) {
   EXPECT_THAT(read("a: {b\n").error(), StartsWith("a.yaml:2:1: error: not YAML: "));
 }
 
+TEST(yaml, refuses_a_file_that_ends_inside_quotes) {
+  for (const std::string text : {"a: \"b\nc: 1\n", "a: 'b", "a: 'b\n"}) {
+    EXPECT_THAT(read(text).error(), HasSubstr("a quoted text is never closed")) << text;
+  }
+}
+
+TEST(yaml, accepts_every_regular_end) {
+  EXPECT_EQ(as_json("a: 1"), R"({"a":1})");
+  EXPECT_EQ(as_json("a: 1\n...\n"), R"({"a":1})");
+  EXPECT_EQ(as_json("---\na: |\n  x\n  y"), R"({"a":"x\ny"})");
+  EXPECT_EQ(as_json("a: |+\n  x\n\n"), R"({"a":"x\n\n"})");
+  EXPECT_EQ(as_json("a: >\n  x\n  y\n"), R"({"a":"x y\n"})");
+  EXPECT_EQ(as_json("a: 1\n# the end"), R"({"a":1})");
+}
+
 TEST(yaml, never_shows_the_text_it_cannot_read) {
   for (const std::string text :
        {"t: *s3cret\n",
