@@ -51,7 +51,20 @@ resource& make_disk(world& w, const disk_spec& spec, base::wall_time now) {
 namespace {
 
 reply accepted(context& c, resource& r, const operation_plan& plan) {
-  reply answer = json_reply(202, render(c.world, r));
+  json body = render(c.world, r);
+  // The answer to a write leaves out what the platform fills in.
+  for (const auto* key :
+       {"diskIOPSReadWrite",
+        "diskMBpsReadWrite",
+        "encryption",
+        "networkAccessPolicy",
+        "publicNetworkAccess",
+        "timeCreated",
+        "diskState",
+        "uniqueId"}) {
+    body.member_ref("properties").erase(key);
+  }
+  reply answer = json_reply(202, body);
   add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
   return answer;
 }

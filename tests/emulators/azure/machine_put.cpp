@@ -232,12 +232,12 @@ std::optional<reply> change_interfaces(
 // What may change at any time.
 void change_simple(const context& c, bool is_patch, json& body) {
   const auto& wanted = c.body["properties"];
-  auto& properties = body.member_ref("properties");
   if (c.body["tags"].is_object()) {
     body.set("tags", c.body["tags"]);
   } else if (!is_patch) {
     body.erase("tags");
   }
+  auto& properties = body.member_ref("properties");
   for (const auto* key : {"diagnosticsProfile", "licenseType", "additionalCapabilities"}) {
     if (const auto& value = wanted[key]; !value.is_null()) {
       properties.set(key, value);

@@ -120,21 +120,18 @@ void render_interface(world& w, const resource& r, json& properties) {
 }
 
 void render_disk(world& w, const resource& r, json& body) {
-  auto& properties = body.member_ref("properties");
-  if (properties.find("diskState") == nullptr) {
+  if (body["properties"].find("diskState") == nullptr) {
     return; // still being created
   }
+  std::string_view state = "Unattached";
   for (const auto& user : w.users_of(r.path.key())) {
     const auto* machine = w.find(user);
     if (machine != nullptr && machine->path.kind == kind::virtual_machine) {
       body.set("managedBy", machine->path.id());
-      properties.set(
-          "diskState", machine->machine.power == power::deallocated ? "Reserved" : "Attached"
-      );
-      return;
+      state = machine->machine.power == power::deallocated ? "Reserved" : "Attached";
     }
   }
-  properties.set("diskState", "Unattached");
+  body.member_ref("properties").set("diskState", state);
 }
 
 json status(std::string_view code, std::string_view level, std::string_view display) {
@@ -234,11 +231,14 @@ void add_guest_parts(const resource& r, base::wall_time now, json& view) {
 json render(world& w, resource& r) {
   json body = r.body;
   const bool network = is_network(r.path.kind);
-  auto& properties = body.member_ref("properties");
-  properties.set("provisioningState", text_of(r.state, network));
   if (network) {
     body.set("etag", r.etag);
+  } else if (r.path.kind == kind::virtual_machine) {
+    body.set("etag", "\"" + std::to_string(r.machine.version) + "\"");
   }
+  // Taken last: a reference to a member does not outlive a new sibling.
+  auto& properties = body.member_ref("properties");
+  properties.set("provisioningState", text_of(r.state, network));
   switch (r.path.kind) {
   case kind::virtual_network:
     render_network(w, r, properties);
@@ -255,12 +255,10 @@ json render(world& w, resource& r) {
   case kind::network_interface:
     render_interface(w, r, properties);
     break;
-  case kind::virtual_machine:
-    body.set("etag", "\"" + std::to_string(r.machine.version) + "\"");
-    break;
   case kind::disk:
     render_disk(w, r, body);
     break;
+  case kind::virtual_machine:
   case kind::security_rule:
     break;
   }
@@ -311,16 +309,12 @@ void show_address(world& w, resource& r) {
 }
 
 void show_disk_details(resource& r, base::wall_time now) {
+  std::string name = r.body.at({"sku", "name"}).string_or("Standard_LRS");
+  r.body.set("sku", json::object({{"name", name}, {"tier", name.substr(0, name.find('_'))}}));
   auto& properties = r.body.member_ref("properties");
-  if (r.body.find("sku") == nullptr) {
-    r.body.set("sku", json::object({{"name", "Standard_LRS"}}));
-  }
-  auto& sku = r.body.member_ref("sku");
-  const std::string name = sku["name"].string_or("Standard_LRS");
-  sku.set("tier", name.substr(0, name.find('_')));
   const auto size = properties["diskSizeGB"].integer().value_or(30);
-  properties.set("diskSizeBytes", size * (std::int64_t{1} << 30));
   if (properties.find("diskState") != nullptr) {
+    properties.set("diskSizeBytes", size * (std::int64_t{1} << 30));
     return;
   }
   const bool premium = name.rfind("Premium", 0) == 0;
@@ -331,6 +325,7 @@ void show_disk_details(resource& r, base::wall_time now) {
   properties.set("publicNetworkAccess", "Enabled");
   properties.set("timeCreated", compute_time(now));
   properties.set("diskState", "Unattached");
+  properties.set("diskSizeBytes", size * (std::int64_t{1} << 30));
   properties.set("uniqueId", base::uuid::random().dashed());
 }
 

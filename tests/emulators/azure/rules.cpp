@@ -284,7 +284,7 @@ std::optional<reply> check_reference(
 }
 
 std::uint32_t cidr::last() const {
-  return bits == 0 ? 0xFFFFFFFFU : first | (0xFFFFFFFFU >> bits);
+  return bits >= 32 ? first : first | (0xFFFFFFFFU >> bits);
 }
 
 bool cidr::contains(const cidr& other) const {

@@ -188,7 +188,10 @@ std::vector<std::string> service::banner() const {
   lines.push_back("sizes " + base::join(names, " "));
   names.clear();
   for (const auto& i : world_.offer.images) {
-    names.push_back(i.publisher + ":" + i.offer + ":" + i.sku);
+    const std::string name = i.publisher + ":" + i.offer + ":" + i.sku;
+    if (names.empty() || names.back() != name) { // versions of one image
+      names.push_back(name);
+    }
   }
   lines.push_back("images " + base::join(names, " "));
   return lines;
