@@ -393,7 +393,7 @@ std::string reworded(const std::string& why) {
   if (why == YAML::ErrorMsg::BAD_FILE) {
     return "nested too deeply";
   }
-  if (why == YAML::ErrorMsg::DOC_IN_SCALAR) {
+  if (why == YAML::ErrorMsg::DOC_IN_SCALAR || why == YAML::ErrorMsg::EOF_IN_SCALAR) {
     return "not YAML: a quoted text is never closed";
   }
   if (why == YAML::ErrorMsg::UNKNOWN_TOKEN || why == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
