@@ -266,18 +266,28 @@ sagent_code call_context::run_checkpoint(std::string_view text) {
     return breach("called checkpoint with text that is no JSON object");
   }
   reach_crash_point(*what);
+  // What has happened is always told, so that no write is missing from the audit trail; what has
+  // not happened yet is not begun when it is time to stop.
+  if ((*what)["phase"].string_or("") == "before") {
+    if (const sagent_code stop = why_to_stop(); stop != SAGENT_OK) {
+      return stop;
+    }
+  }
+  if (setup_.checkpoint) {
+    scrub_strings(*what);
+    if (const auto answer = setup_.checkpoint(*what); !answer) {
+      return static_cast<sagent_code>(answer.error().code);
+    }
+  }
+  return why_to_stop();
+}
+
+sagent_code call_context::why_to_stop() const {
   if (setup_.stop.stop_requested()) {
     return SAGENT_E_CANCELLED;
   }
-  if (base::real_clock().steady() >= setup_.deadline) {
-    return SAGENT_E_DEADLINE;
-  }
-  if (!setup_.checkpoint) {
-    return SAGENT_OK;
-  }
-  scrub_strings(*what);
-  const auto answer = setup_.checkpoint(*what);
-  return answer ? SAGENT_OK : static_cast<sagent_code>(answer.error().code);
+  return base::real_clock().steady() >= setup_.deadline ? sagent_code{SAGENT_E_DEADLINE}
+                                                        : sagent_code{SAGENT_OK};
 }
 
 sagent_code call_context::breach(std::string why) {

@@ -67,6 +67,7 @@ private:
   sagent_code take_result(std::string_view text);
   void take_failure(const sagent_error_info& info);
   sagent_code run_checkpoint(std::string_view text);
+  sagent_code why_to_stop() const;
   sagent_code breach(std::string why);
   call_verdict judge(sagent_code returned, bool escaped);
 

@@ -39,7 +39,8 @@ enum class operation : std::uint8_t {
 
 std::string_view name_of(operation op);
 // ping 10 s, evaluate_order and other single operations 60 s, bulk reads (pull_resources,
-// report_usage, list_resources) 10 min, pause/downscale/restore 20 min, create 45 min, delete 120 min.
+// report_usage, list_resources) 10 min, pause/downscale/restore 20 min, create 45 min, delete 120
+// min.
 //
 // backend_settings.limits overrides them, in whole seconds (1 .. 604800): ping_s, read_s
 // (evaluate_order, set_resource_limits, diagnostics, add_members, remove_members), bulk_s, power_s,
@@ -51,10 +52,10 @@ std::chrono::milliseconds default_deadline(operation op);
 using checkpoint_function = std::function<base::result<void>(const base::json& what)>;
 
 struct call_options {
-  std::chrono::milliseconds deadline{0};  // 0 = the operation's own
-  std::stop_token stop;                   // cancel
-  checkpoint_function checkpoint;         // may be empty; runs on the plugin's calling thread
-  std::string trace_id;                   // 32 hex digits; empty = random
+  std::chrono::milliseconds deadline{0}; // 0 = the operation's own
+  std::stop_token stop;                  // cancel
+  checkpoint_function checkpoint;        // may be empty; runs on the plugin's calling thread
+  std::string trace_id;                  // 32 hex digits; empty = random
 };
 
 struct call_request {
@@ -75,8 +76,8 @@ struct instance_options {
 // Settings after the schema: JSON for the plugin, secrets replaced by references.
 struct converted_settings {
   base::json settings;
-  std::vector<std::pair<std::string, std::string>> secrets;  // reference -> source as written
-  base::json limits;  // backend_settings.limits, integers; null when absent
+  std::vector<std::pair<std::string, std::string>> secrets; // reference -> source as written
+  base::json limits; // backend_settings.limits, integers; null when absent
 };
 
 // Converts by the schema (draft 4; "" = everything is allowed) and validates. Every problem is a
@@ -87,7 +88,9 @@ struct converted_settings {
 // Does not read the secrets' sources; literal secrets are protected in base::global_redactor().
 // Findings never repeat a value.
 converted_settings convert_settings(
-    const std::string& schema_text, const instance_options& options, std::vector<config::finding>& findings
+    const std::string& schema_text,
+    const instance_options& options,
+    std::vector<config::finding>& findings
 );
 
 // Thread model: calls into a SERIAL plugin wait for each other over all instances, into a
@@ -98,12 +101,14 @@ converted_settings convert_settings(
 // quarantine: every later call is `not_ready` until the agent is restarted.
 class instance {
 public:
-  // Schema conversion, validate_settings, create. `invalid` with every finding's text in the message,
-  // one per line, when the settings are wrong; findings (optional) gets them too.
+  // Schema conversion, validate_settings, create. `invalid` with every finding's text in the
+  // message, one per line, when the settings are wrong; findings (optional) gets them too.
   static base::result<std::shared_ptr<instance>> open(
-      std::shared_ptr<plugin> p, instance_options options, std::vector<config::finding>* findings = nullptr
+      std::shared_ptr<plugin> p,
+      instance_options options,
+      std::vector<config::finding>* findings = nullptr
   );
-  ~instance();  // destroys the plugin's instance after the last call returned
+  ~instance(); // destroys the plugin's instance after the last call returned
   instance(const instance&) = delete;
   instance& operator=(const instance&) = delete;
 
@@ -111,9 +116,8 @@ public:
   // A plugin that broke the contract: plugin_bug; an operation it does not have: unsupported; else
   // the plugin's own code and texts, scrubbed, "<plugin>: <operation>: " before the message. Codes
   // this build has no name for are passed on and have a class. [any thread]
-  base::result<std::vector<base::json>> call(
-      operation op, const call_request& request, const call_options& options = {}
-  );
+  base::result<std::vector<base::json>>
+  call(operation op, const call_request& request, const call_options& options = {});
 
   const host::plugin& plugin() const;
   const std::string& plugin_id() const;
@@ -124,4 +128,4 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace siteagent::host
+} // namespace siteagent::host

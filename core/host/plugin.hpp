@@ -16,16 +16,16 @@
 namespace siteagent::host {
 
 struct plugin_directory {
-  std::string path;        // absolute
-  bool developer = false;  // --plugin-dir: the agent's own uid may own the file; only the file and its own
-                           // directory are checked, and /tmp-like parents are accepted
+  std::string path;       // absolute
+  bool developer = false; // --plugin-dir: the agent's own uid may own the file; only the file and
+                          // its own directory are checked, and /tmp-like parents are accepted
 };
 
 // --plugin-dir values replace the default search path (/usr/local/lib/site-agent/plugins, then
 // /usr/lib/<triplet>/site-agent/plugins). Relative values are made absolute once, here.
 std::vector<plugin_directory> search_path(const std::vector<std::string>& developer_directories);
 
-class plugin;  // a loaded, negotiated plugin
+class plugin; // a loaded, negotiated plugin
 
 struct plugin_info {
   std::string id;
@@ -33,9 +33,9 @@ struct plugin_info {
   std::string version;
   std::string vendor;
   unsigned abi_minor = 0;
-  std::string threads;  // serial | per_instance | parallel
+  std::string threads; // serial | per_instance | parallel
   std::vector<std::string> extensions;
-  std::string settings_schema;  // of the resource backend; "" = none
+  std::string settings_schema; // of the resource backend; "" = none
 };
 
 // Everything found in the search path, loadable or not; nothing outside it is opened.
@@ -46,14 +46,12 @@ struct plugin_listing {
 
 // Trust checks, dlopen, negotiation; cached per path for the life of the process. Errors name the
 // path, the reason and the next step. [any thread]
-base::result<std::shared_ptr<plugin>> load_plugin(
-    std::string_view id, const std::vector<plugin_directory>& directories
-);
+base::result<std::shared_ptr<plugin>>
+load_plugin(std::string_view id, const std::vector<plugin_directory>& directories);
 // Each file is looked at in a short-lived child process, so that a crash is a report.
 std::vector<plugin_listing> list_plugins(const std::vector<plugin_directory>& directories);
-base::result<plugin_info> inspect_plugin(
-    std::string_view id, const std::vector<plugin_directory>& directories
-);
+base::result<plugin_info>
+inspect_plugin(std::string_view id, const std::vector<plugin_directory>& directories);
 
 plugin_info info_of(const plugin& p);
 
@@ -69,4 +67,4 @@ plugin_info info_of(const plugin& p);
 inline constexpr int not_an_inspection_child = -1;
 int run_inspection_child(int argc, char** argv);
 
-}  // namespace siteagent::host
+} // namespace siteagent::host

@@ -291,6 +291,20 @@ TEST_F(plugin_call, forwards_checkpoints_and_their_answer) {
   EXPECT_EQ(seen, (std::vector<std::string>{"before", "after"}));
 }
 
+TEST_F(plugin_call, told_to_stop_still_tells_what_happened_and_begins_nothing_new) {
+  std::vector<std::string> seen;
+  checkpoint = [&seen](const json& what) -> siteagent::base::result<void> {
+    seen.push_back(what["phase"].string_or(""));
+    return {};
+  };
+  make();
+  stop.request_stop();
+  for (const char* phase : {"before", "after", "poll"}) {
+    EXPECT_EQ(reach(json::object({{"phase", phase}}).dump()), SAGENT_E_CANCELLED);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"after", "poll"}));
+}
+
 TEST_F(plugin_call, stops_at_a_checkpoint_after_its_deadline) {
   make(0ms);
   EXPECT_EQ(reach("{}"), SAGENT_E_DEADLINE);
