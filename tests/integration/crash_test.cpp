@@ -16,9 +16,9 @@ using ::testing::SizeIs;
 
 struct write {
   const char* name;
-  bool in_cloud;  // else in Waldur
+  bool in_cloud; // else in Waldur
   const char* method;
-  const char* path;  // regular expression on the path
+  const char* path; // regular expression on the path
 };
 
 constexpr write writes_of_a_create[] = {
@@ -43,8 +43,7 @@ void PrintTo(const write& w, std::ostream* out) {
 
 json hang_behind(const write& w) {
   return json::array({json::object(
-      {{"match",
-        json::object({{"method", w.method}, {"path", w.path}, {"nth", 1}, {"times", 1}})},
+      {{"match", json::object({{"method", w.method}, {"path", w.path}, {"nth", 1}, {"times", 1}})},
        {"when", "after"},
        {"do", "hang"}}
   )});
@@ -59,8 +58,10 @@ protected:
     const auto agent = s.start_agent();
     const std::string tail = last_segment();
     ASSERT_TRUE(target.wait_for_journal([&](const journal_line& line) {
-      return line.method == GetParam().method && line.path.find(tail) != std::string::npos && ends_there(line.path);
-    })) << GetParam().name << ": " << agent->output();
+      return line.method == GetParam().method && line.path.find(tail) != std::string::npos &&
+             ends_there(line.path);
+    })) << GetParam().name
+        << ": " << agent->output();
     agent->signal(SIGKILL);
     ASSERT_EQ(agent->wait(std::chrono::seconds(10)), 128 + SIGKILL);
     target.clear_faults();
@@ -95,7 +96,11 @@ TEST_P(killed_behind, a_new_start_ends_with_exactly_one_machine) {
   const json all = s.azure().inventory();
   const std::string uuid = s.resource_of(order);
   for (const char* kind :
-       {"resourceGroups", "virtualNetworks", "publicIPAddresses", "networkSecurityGroups", "networkInterfaces",
+       {"resourceGroups",
+        "virtualNetworks",
+        "publicIPAddresses",
+        "networkSecurityGroups",
+        "networkInterfaces",
         "virtualMachines"}) {
     EXPECT_THAT(all[kind].items(), SizeIs(1)) << kind;
     EXPECT_EQ(all[kind][0].at({"tags", "waldur-resource-uuid"}), json(uuid)) << kind;
@@ -109,9 +114,10 @@ TEST_P(killed_behind, a_new_start_ends_with_exactly_one_machine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    every_write, killed_behind, testing::ValuesIn(writes_of_a_create), [](const auto& test) {
-      return std::string(test.param.name);
-    }
+    every_write,
+    killed_behind,
+    testing::ValuesIn(writes_of_a_create),
+    [](const auto& test) { return std::string(test.param.name); }
 );
 
 class killed_behind_cloud_write : public killed_behind {};
@@ -133,7 +139,8 @@ TEST_P(killed_behind_cloud_write, a_retry_refused_for_quota_leaves_an_empty_subs
   const std::string order = s.order_machine("web 1");
   kill_there(s);
   s.azure().set_faults(json::array({json::object(
-      {{"match", json::object({{"method", "PUT"}, {"path", "/virtualMachines/[^/]+$"}, {"times", 1000}})},
+      {{"match",
+        json::object({{"method", "PUT"}, {"path", "/virtualMachines/[^/]+$"}, {"times", 1000}})},
        {"when", "before"},
        {"do",
         json::object(
@@ -145,7 +152,7 @@ TEST_P(killed_behind_cloud_write, a_retry_refused_for_quota_leaves_an_empty_subs
   )}));
   const agent_run again = s.run_agent();
   ASSERT_EQ(again.exit_code, 0);
-  if (machine_exists) {  // nothing is left to refuse: the machine is adopted
+  if (machine_exists) { // nothing is left to refuse: the machine is adopted
     EXPECT_EQ(s.order_state(order), "done") << again.log;
     EXPECT_EQ(s.machine_count(), 1U);
     return;
@@ -158,7 +165,9 @@ TEST_P(killed_behind_cloud_write, a_retry_refused_for_quota_leaves_an_empty_subs
 INSTANTIATE_TEST_SUITE_P(
     every_write,
     killed_behind_cloud_write,
-    testing::ValuesIn(std::vector<write>(std::begin(writes_of_a_create), std::begin(writes_of_a_create) + 7)),
+    testing::ValuesIn(
+        std::vector<write>(std::begin(writes_of_a_create), std::begin(writes_of_a_create) + 7)
+    ),
     [](const auto& test) { return std::string(test.param.name); }
 );
 
@@ -166,8 +175,12 @@ TEST(crash_point, the_agent_dies_where_the_variable_says_and_the_next_run_adopts
   const site s;
   const std::string order = s.order_machine("web 1");
   for (const char* point :
-       {"before:put:virtual-network:1", "after:put:network-interface:1", "after:put:virtual-machine:1"}) {
-    EXPECT_EQ(s.run_agent("order_process", {{"SITEAGENT_CRASH_AT", point}}).exit_code, 128 + SIGKILL) << point;
+       {"before:put:virtual-network:1",
+        "after:put:network-interface:1",
+        "after:put:virtual-machine:1"}) {
+    EXPECT_EQ(
+        s.run_agent("order_process", {{"SITEAGENT_CRASH_AT", point}}).exit_code, 128 + SIGKILL
+    ) << point;
   }
   ASSERT_EQ(s.run_agent().exit_code, 0);
   EXPECT_EQ(s.order_state(order), "done");
@@ -183,10 +196,14 @@ TEST(crash, killed_in_the_middle_of_a_termination_the_next_run_finishes_it) {
     ASSERT_EQ(s.run_agent().exit_code, 0);
     const std::string termination = s.terminate(s.resource_of(order));
     s.azure().set_faults(json::array({json::object(
-        {{"match", json::object({{"method", "DELETE"}, {"path", ".*"}})}, {"when", "after"}, {"do", "hang"}}
+        {{"match", json::object({{"method", "DELETE"}, {"path", ".*"}})},
+         {"when", "after"},
+         {"do", "hang"}}
     )}));
     const auto agent = s.start_agent();
-    ASSERT_TRUE(s.azure().wait_for_journal([](const journal_line& l) { return l.method == "DELETE"; }));
+    ASSERT_TRUE(s.azure().wait_for_journal([](const journal_line& l) {
+      return l.method == "DELETE";
+    }));
     agent->signal(SIGKILL);
     ASSERT_TRUE(agent->wait(std::chrono::seconds(10)));
     s.azure().clear_faults();
@@ -200,13 +217,16 @@ TEST(sweep, a_partial_chain_of_a_terminated_resource_is_cleaned_at_the_next_star
   const site s;
   const std::string order = s.order_machine("web 1");
   EXPECT_EQ(
-      s.run_agent("order_process", {{"SITEAGENT_CRASH_AT", "after:put:network-interface:1"}}).exit_code, 128 + SIGKILL
+      s.run_agent(
+           "order_process", {{"SITEAGENT_CRASH_AT", "after:put:network-interface:1"}}
+      ).exit_code,
+      128 + SIGKILL
   );
   EXPECT_FALSE(s.cloud_objects().empty());
-  s.cancel(order);  // the resource becomes Terminated, the order is listed no more
+  s.cancel(order); // the resource becomes Terminated, the order is listed no more
   ASSERT_EQ(s.run_agent().exit_code, 0);
   EXPECT_THAT(s.cloud_objects(), IsEmpty());
 }
 
-}  // namespace
-}  // namespace siteagent::integration
+} // namespace
+} // namespace siteagent::integration

@@ -59,7 +59,11 @@ TEST(shared_group, holds_two_machines_whose_names_sanitize_alike) {
   ASSERT_THAT(all["virtualMachines"].items(), SizeIs(1));
   EXPECT_EQ(all["virtualMachines"][0]["id"], json(id_b));
   for (const char* kind :
-       {"resourceGroups", "virtualNetworks", "publicIPAddresses", "networkSecurityGroups", "networkInterfaces",
+       {"resourceGroups",
+        "virtualNetworks",
+        "publicIPAddresses",
+        "networkSecurityGroups",
+        "networkInterfaces",
         "disks"}) {
     EXPECT_THAT(all[kind].items(), SizeIs(1)) << kind;
   }
@@ -86,7 +90,8 @@ TEST(shared_group, set_later_does_not_turn_a_termination_into_its_deletion) {
   EXPECT_EQ(
       s.cloud_objects(),
       std::vector<std::string>{
-          "resourceGroups /subscriptions/" + std::string(subscription) + "/resourceGroups/Shared-Group"}
+          "resourceGroups /subscriptions/" + std::string(subscription) +
+          "/resourceGroups/Shared-Group"}
   );
 }
 
@@ -97,13 +102,23 @@ TEST(dedicated_group, with_a_foreign_object_keeps_it_when_the_group_carries_no_t
   const std::string id = s.resource(s.resource_of(order))["backend_id"].string_or("");
   const std::string group = id.substr(0, id.find("/providers/"));
   // The group looks dedicated, but its tags are gone and somebody put an address into it.
-  ASSERT_EQ(put(s, group, json::object({{"location", "westeurope"}, {"tags", json::object()}}), "2021-04-01"), 200);
+  ASSERT_EQ(
+      put(s,
+          group,
+          json::object({{"location", "westeurope"}, {"tags", json::object()}}),
+          "2021-04-01"),
+      200
+  );
   const json address = json::object(
       {{"location", "westeurope"},
        {"sku", json::object({{"name", "Standard"}})},
        {"properties", json::object({{"publicIPAllocationMethod", "Static"}})}}
   );
-  ASSERT_EQ(put(s, group + "/providers/Microsoft.Network/publicIPAddresses/theirs", address, "2024-05-01"), 201);
+  ASSERT_EQ(
+      put(s, group + "/providers/Microsoft.Network/publicIPAddresses/theirs", address, "2024-05-01"
+      ),
+      201
+  );
 
   const std::string termination = s.terminate(s.resource_of(order));
   const agent_run run = s.run_agent();
@@ -137,7 +152,8 @@ TEST(dedicated_group, of_somebody_else_is_never_written_into) {
   EXPECT_EQ(s.order_state(termination), "done");
   EXPECT_EQ(
       s.cloud_objects(),
-      std::vector<std::string>{"resourceGroups /subscriptions/" + std::string(subscription) + "/resourceGroups/" + name}
+      std::vector<std::string>{
+          "resourceGroups /subscriptions/" + std::string(subscription) + "/resourceGroups/" + name}
   );
 }
 
@@ -156,7 +172,8 @@ TEST(termination, with_an_upper_cased_id_deletes_the_same_machine) {
           s.waldur().url() + "/api/marketplace-provider-resources/" + uuid + "/set_backend_id/",
           json::object({{"backend_id", id}}),
           staff_token
-      ).status,
+      )
+          .status,
       200
   );
   const std::string termination = s.terminate(uuid);
@@ -181,10 +198,14 @@ TEST(termination, of_another_subscriptions_machine_is_an_error_and_deletes_nothi
   const auto writes = s.azure().writes().size();
   const std::string termination = s.terminate(uuid);
   const agent_run run = s.run_agent();
-  EXPECT_EQ(s.order_state(termination), "erred") << run.log;
+  EXPECT_EQ(s.order_state(termination), "rejected") << run.log;
+  EXPECT_THAT(
+      s.order(termination)["provider_rejection_comment"].string_or(""),
+      HasSubstr("another Azure subscription")
+  );
   EXPECT_EQ(s.machine_count(), 1U);
   EXPECT_EQ(s.azure().writes().size(), writes);
 }
 
-}  // namespace
-}  // namespace siteagent::integration
+} // namespace
+} // namespace siteagent::integration

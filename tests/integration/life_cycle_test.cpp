@@ -45,8 +45,13 @@ TEST(life_cycle, an_order_becomes_a_machine_that_is_metered_paused_restored_and_
 
   const json all = s.azure().inventory();
   for (const char* kind :
-       {"resourceGroups", "virtualNetworks", "publicIPAddresses", "networkSecurityGroups", "networkInterfaces",
-        "virtualMachines", "disks"}) {
+       {"resourceGroups",
+        "virtualNetworks",
+        "publicIPAddresses",
+        "networkSecurityGroups",
+        "networkInterfaces",
+        "virtualMachines",
+        "disks"}) {
     EXPECT_THAT(all[kind].items(), SizeIs(1)) << kind;
     if (std::string(kind) != "disks") {
       EXPECT_EQ(all[kind][0].at({"tags", "waldur-resource-uuid"}), json(uuid)) << kind;
@@ -164,5 +169,5 @@ TEST(life_cycle, downscaling_deallocates_too) {
   EXPECT_EQ(power_state(s.azure(), id), "running");
 }
 
-}  // namespace
-}  // namespace siteagent::integration
+} // namespace
+} // namespace siteagent::integration

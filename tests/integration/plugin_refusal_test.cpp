@@ -16,13 +16,15 @@ constexpr std::string_view null_offering = "e2ef0000000000000000000000000202";
 
 struct damage {
   const char* name;
-  const char* says;  // part of the refusal
+  const char* says; // part of the refusal
   void (*apply)(const std::string& path);
 };
 
 const damage damages[] = {
     {"removed", "azure", [](const std::string& path) { std::filesystem::remove(path); }},
-    {"corrupted", "azure.so", [](const std::string& path) { write_file(path, "not a shared object\n"); }},
+    {"corrupted",
+     "azure.so",
+     [](const std::string& path) { write_file(path, "not a shared object\n"); }},
     {"cut_short",
      "azure.so",
      [](const std::string& path) { std::filesystem::resize_file(path, 4096); }},
@@ -31,7 +33,9 @@ const damage damages[] = {
      "sagent_plugin_v",
      [](const std::string& path) {
        std::filesystem::copy_file(
-           SITEAGENT_BROKEN_PLUGIN_DIR "/wrong_major.so", path, std::filesystem::copy_options::overwrite_existing
+           SITEAGENT_BROKEN_PLUGIN_DIR "/wrong-major.so",
+           path,
+           std::filesystem::copy_options::overwrite_existing
        );
      }},
     {"with_another_id",
@@ -53,24 +57,37 @@ TEST_P(plugin_that_is, refused_alone) {
   site_options options;
   options.waldur_seed = *json::parse(R"({"offerings": [
     {"uuid": "e2ef0000000000000000000000000201", "name": "Azure VM"},
-    {"uuid": "e2ef0000000000000000000000000202", "name": "Null"}]})");
+    {"uuid": "e2ef0000000000000000000000000202", "name": "Null"}],
+    "plans": [
+    {"uuid": "e2ef0000000000000000000000000401", "offering": "e2ef0000000000000000000000000201"},
+    {"uuid": "e2ef0000000000000000000000000402", "offering": "e2ef0000000000000000000000000202"}]})"
+  );
   site s(options);
   const std::string directory = s.dir().file("plugins");
   std::filesystem::create_directory(directory);
   for (const char* file : {"azure.so", "null.so"}) {
-    std::filesystem::copy_file(std::string(SITEAGENT_PLUGIN_DIR "/") + file, directory + "/" + file);
+    std::filesystem::copy_file(
+        std::string(SITEAGENT_PLUGIN_DIR "/") + file, directory + "/" + file
+    );
   }
   GetParam().apply(directory + "/azure.so");
   s.set_plugin_dir(directory);
   s.write_config(
       s.default_offering_yaml("Azure VM", offering_uuid) +
       "  - name: Null\n"
-      "    waldur_api_url: " + s.waldur().url() + "/api/\n"
-      "    waldur_api_token: " + std::string(agent_token) + "\n"
-      "    waldur_offering_uuid: " + std::string(null_offering) + "\n"
+      "    waldur_api_url: " +
+      s.waldur().url() +
+      "/api/\n"
+      "    waldur_api_token: " +
+      std::string(agent_token) +
+      "\n"
+      "    waldur_offering_uuid: " +
+      std::string(null_offering) +
+      "\n"
       "    backend_type: \"null\"\n"
       "    backend_settings:\n"
-      "      state_file: " + s.dir().file("null.json") + "\n"
+      "      state_file: " +
+      s.dir().file("null.json") + "\n"
   );
   const std::string azure_order = s.order_machine("web 1");
   const std::string null_order = s.order_machine("web 2", {}, null_offering);
@@ -86,5 +103,5 @@ INSTANTIATE_TEST_SUITE_P(damages, plugin_that_is, testing::ValuesIn(damages), []
   return std::string(test.param.name);
 });
 
-}  // namespace
-}  // namespace siteagent::integration
+} // namespace
+} // namespace siteagent::integration

@@ -23,7 +23,8 @@ namespace siteagent::integration {
 namespace {
 
 int milliseconds_until(std::chrono::steady_clock::time_point end) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
   return static_cast<int>(std::max<long>(left.count(), 0));
 }
 
@@ -31,10 +32,11 @@ int decode(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace
+} // namespace
 
 temp_dir::temp_dir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "site-agent-test-XXXXXX").string();
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "site-agent-test-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     throw std::runtime_error("no temporary directory");
   }
@@ -137,7 +139,8 @@ void process::signal(int number) const {
 
 bool process::is_running() const {
   siginfo_t info{};
-  return !exit_ && ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+  return !exit_ &&
+         ::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == 0;
 }
 
@@ -162,4 +165,4 @@ std::string process::output() const {
   return read_file(output_file_);
 }
 
-}  // namespace siteagent::integration
+} // namespace siteagent::integration

@@ -43,7 +43,9 @@ public:
   using environment = std::map<std::string, std::string>;
 
   // stdout and stderr go to `output_file`. Throws std::runtime_error when it cannot start.
-  process(std::vector<std::string> arguments, const environment& extra, const std::string& output_file);
+  process(
+      std::vector<std::string> arguments, const environment& extra, const std::string& output_file
+  );
   ~process();
   process(const process&) = delete;
   process& operator=(const process&) = delete;
@@ -62,4 +64,4 @@ private:
   std::string output_file_;
 };
 
-}  // namespace siteagent::integration
+} // namespace siteagent::integration

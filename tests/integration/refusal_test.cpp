@@ -13,15 +13,18 @@ using ::testing::IsEmpty;
 
 struct refusal {
   const char* name;
-  const char* attributes;  // JSON
-  const char* reason;      // part of the seed's text
+  const char* attributes; // JSON
+  const char* reason;     // part of the seed's text
 };
 
 constexpr refusal refusals[] = {
     {"without_a_key", R"({"ssh_public_key":""})", "carries no SSH key"},
-    {"with_an_unknown_key_uuid", R"({"ssh_public_key":"","ssh_key":"deadbeefdeadbeefdeadbeefdeadbeef"})",
+    {"with_an_unknown_key_uuid",
+     R"({"ssh_public_key":"","ssh_key":"deadbeefdeadbeefdeadbeefdeadbeef"})",
      "carries no SSH key"},
-    {"with_a_bad_image", R"({"image":"Canonical:jammy"})", "is not in publisher:offer:sku:version form"},
+    {"with_a_bad_image",
+     R"({"image":"Canonical:jammy"})",
+     "is not in publisher:offer:sku:version form"},
     {"with_a_reserved_user_name", R"({"username":"root"})", "root"},
     {"with_a_key_that_is_none", R"({"ssh_public_key":"hello"})", "SSH"},
 };
@@ -43,9 +46,9 @@ TEST_P(refused_order, is_rejected_with_the_reason_and_nothing_is_written) {
   EXPECT_THAT(s.azure().writes(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    seed, refused_order, testing::ValuesIn(refusals), [](const auto& test) { return std::string(test.param.name); }
-);
+INSTANTIATE_TEST_SUITE_P(seed, refused_order, testing::ValuesIn(refusals), [](const auto& test) {
+  return std::string(test.param.name);
+});
 
 TEST(refused_order, without_any_location_names_what_is_missing) {
   const site s;
@@ -85,7 +88,8 @@ TEST(erred_order, with_an_unknown_size_tells_the_customer_before_the_first_write
 
 TEST(erred_order, with_an_unknown_image_tells_the_customer_before_the_first_write) {
   const site s;
-  const std::string order = s.order_machine("web 1", json::object({{"image", "Canonical:nothing:here:latest"}}));
+  const std::string order =
+      s.order_machine("web 1", json::object({{"image", "Canonical:nothing:here:latest"}}));
   const agent_run run = s.run_agent();
   EXPECT_EQ(s.order_state(order), "erred") << run.log;
   EXPECT_THAT(s.order(order)["error_message"].string_or(""), HasSubstr("Canonical:nothing:here"));
@@ -110,11 +114,13 @@ TEST_P(provider_key, is_found_by_uuid_also_as_the_25th) {
   options.waldur_seed = json::object({{"keys", 25}});
   const site s(options);
   const json keys = call(
-      "GET",
-      s.waldur().url() + "/api/marketplace-service-providers/e2ef0000000000000000000000000102/keys/?page_size=100",
-      {},
-      staff_token
-  ).body;
+                        "GET",
+                        s.waldur().url() + "/api/marketplace-service-providers/"
+                                           "e2ef0000000000000000000000000102/keys/?page_size=100",
+                        {},
+                        staff_token
+  )
+                        .body;
   ASSERT_EQ(keys.size(), 25U) << keys.dump();
   std::string uuid = keys[24]["uuid"].string_or("");
   if (std::string(GetParam()) == "dashed") {
@@ -127,13 +133,17 @@ TEST_P(provider_key, is_found_by_uuid_also_as_the_25th) {
   EXPECT_EQ(s.order_state(order), "done") << run.log;
   const json vm = s.azure().inventory()["virtualMachines"][0];
   const std::string sent =
-      vm.at({"properties", "osProfile", "linuxConfiguration", "ssh", "publicKeys"})[0]["keyData"].string_or("");
+      vm.at({"properties", "osProfile", "linuxConfiguration", "ssh", "publicKeys"})[0]["keyData"]
+          .string_or("");
   EXPECT_EQ(sent, keys[24]["public_key"].string_or("?"));
 }
 
-INSTANTIATE_TEST_SUITE_P(forms, provider_key, testing::Values("hex", "dashed"), [](const auto& test) {
-  return std::string(test.param);
-});
+INSTANTIATE_TEST_SUITE_P(
+    forms,
+    provider_key,
+    testing::Values("hex", "dashed"),
+    [](const auto& test) { return std::string(test.param); }
+);
 
 TEST(update_order, that_would_resize_is_rejected_and_changes_nothing) {
   const site s;
@@ -156,5 +166,5 @@ TEST(update_order, that_would_resize_is_rejected_and_changes_nothing) {
   EXPECT_EQ(s.azure().writes().size(), writes);
 }
 
-}  // namespace
-}  // namespace siteagent::integration
+} // namespace
+} // namespace siteagent::integration

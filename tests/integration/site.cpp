@@ -27,14 +27,24 @@ json must(http_answer answer, int expected, const std::string& what) {
   return std::move(answer.body);
 }
 
+// Offerings ...0201, ...0202 have plans ...0401, ...0402.
+std::string plan_of(std::string_view offering) {
+  std::string plan(offering);
+  plan.replace(plan.size() - 4, 2, "04");
+  return plan;
+}
+
 std::string member_text(const json& v, std::string_view key) {
   return v[key].string_or("");
 }
 
-}  // namespace
+} // namespace
 
 http_answer call(
-    const std::string& method, const std::string& url, const json& body, std::string_view waldur_token
+    const std::string& method,
+    const std::string& url,
+    const json& body,
+    std::string_view waldur_token
 ) {
   net::request r;
   r.method = method;
@@ -155,9 +165,14 @@ site::site(site_options options) : plugin_dir_(SITEAGENT_PLUGIN_DIR), options_(s
   };
   auto azure_arguments = seed_arguments("azure-seed.json", options_.azure_seed);
   azure_arguments.insert(azure_arguments.end(), {"--timing", "instant"});
-  azure_ = std::make_unique<emulator>(SITEAGENT_BIN_DIR "/azure-emulator", dir_, "azure", azure_arguments);
+  azure_ = std::make_unique<emulator>(
+      SITEAGENT_BIN_DIR "/azure-emulator", dir_, "azure", azure_arguments
+  );
   waldur_ = std::make_unique<emulator>(
-      SITEAGENT_BIN_DIR "/waldur-emulator", dir_, "waldur", seed_arguments("waldur-seed.json", options_.waldur_seed)
+      SITEAGENT_BIN_DIR "/waldur-emulator",
+      dir_,
+      "waldur",
+      seed_arguments("waldur-seed.json", options_.waldur_seed)
   );
   config_file_ = dir_.file("config.yaml");
   write_config(default_offering_yaml("Azure VM", offering_uuid) + options_.offerings, options_.top);
@@ -168,33 +183,36 @@ std::string site::default_offering_yaml(
 ) const {
   std::string ranges;
   for (const std::string& range : options_.allowed_ssh_ranges) {
-    ranges += (ranges.empty() ? "      allowed_ssh_ranges:\n        - " : "        - ") + range + "\n";
+    ranges +=
+        (ranges.empty() ? "      allowed_ssh_ranges:\n        - " : "        - ") + range + "\n";
   }
-  const std::string manager = resource_manager.empty() ? azure_->url() : std::string(resource_manager);
-  return "  - name: " + std::string(name) + "\n" +                                    //
-         "    waldur_api_url: " + waldur_->url() + "/api/\n" +                         //
-         "    waldur_api_token: " + std::string(agent_token) + "\n" +                  //
-         "    waldur_offering_uuid: " + std::string(uuid) + "\n" +                     //
-         "    backend_type: azure\n"                                                   //
-         "    order_processing_backend: azure\n"                                       //
-         "    reporting_backend: azure\n"                                              //
-         "    backend_settings:\n"                                                     //
-         "      subscription_id: 11111111-1111-1111-1111-111111111111\n"               //
-         "      tenant_id: 22222222-2222-2222-2222-222222222222\n"                     //
-         "      client_id: 33333333-3333-3333-3333-333333333333\n"                     //
-         "      client_secret: emulator-secret\n"                                      //
-         "      cloud:\n"                                                              //
-         "        resource_manager: " + manager + "\n" +                               //
-         "        authority: " + azure_->url() + "\n" +                                //
-         "        audience: " + azure_->url() + "\n" +                                 //
-         "      polling:\n"                                                            //
-         "        min_ms: 10\n"                                                        //
-         "        max_ms: 100\n"                                                       //
-         "      default_location: westeurope\n"                                        //
-         "      default_size: Standard_B1s\n"                                          //
+  const std::string manager =
+      resource_manager.empty() ? azure_->url() : std::string(resource_manager);
+  return "  - name: " + std::string(name) + "\n" +                       //
+         "    waldur_api_url: " + waldur_->url() + "/api/\n" +           //
+         "    waldur_api_token: " + std::string(agent_token) + "\n" +    //
+         "    waldur_offering_uuid: " + std::string(uuid) + "\n" +       //
+         "    backend_type: azure\n"                                     //
+         "    order_processing_backend: azure\n"                         //
+         "    reporting_backend: azure\n"                                //
+         "    backend_settings:\n"                                       //
+         "      subscription_id: 11111111-1111-1111-1111-111111111111\n" //
+         "      tenant_id: 22222222-2222-2222-2222-222222222222\n"       //
+         "      client_id: 33333333-3333-3333-3333-333333333333\n"       //
+         "      client_secret: emulator-secret\n"                        //
+         "      cloud:\n"                                                //
+         "        resource_manager: " +
+         manager + "\n" +                               //
+         "        authority: " + azure_->url() + "\n" + //
+         "        audience: " + azure_->url() + "\n" +  //
+         "      polling:\n"                             //
+         "        min_ms: 10\n"                         //
+         "        max_ms: 100\n"                        //
+         "      default_location: westeurope\n"         //
+         "      default_size: Standard_B1s\n"           //
          "      default_image: Canonical:0001-com-ubuntu-server-jammy:22_04-lts:latest\n" +
-         ranges + options_.settings +                                                  //
-         "    backend_components:\n"                                                   //
+         ranges + options_.settings + //
+         "    backend_components:\n"  //
          "      cpu: {measured_unit: Cores, unit_factor: 1, accounting_type: limit, label: CPU}\n"
          "      ram: {measured_unit: MiB, unit_factor: 1, accounting_type: limit, label: RAM}\n"
          "      disk: {measured_unit: MiB, unit_factor: 1, accounting_type: limit, label: Disk}\n";
@@ -204,9 +222,8 @@ void site::write_config(const std::string& offerings, const std::string& top) co
   write_file(config_file_, top + "offerings:\n" + offerings);
 }
 
-std::string site::order_machine(
-    const std::string& name, json attributes, std::string_view offering
-) const {
+std::string
+site::order_machine(const std::string& name, json attributes, std::string_view offering) const {
   attributes.set("name", name);
   if (attributes.find("ssh_public_key") == nullptr && attributes.find("ssh_key") == nullptr) {
     attributes.set("ssh_public_key", ssh_key);
@@ -216,9 +233,12 @@ std::string site::order_machine(
           "POST",
           waldur_->url() + "/api/marketplace-orders/",
           json::object(
-              {{"offering", waldur_->url() + "/api/marketplace-public-offerings/" + std::string(offering) + "/"},
+              {{"offering",
+                waldur_->url() + "/api/marketplace-public-offerings/" + std::string(offering) +
+                    "/"},
                {"project", waldur_->url() + "/api/projects/" + std::string(project_uuid) + "/"},
-               {"plan", waldur_->url() + "/api/marketplace-public-plans/" + std::string(plan_uuid) + "/"},
+               {"plan",
+                waldur_->url() + "/api/marketplace-public-plans/" + plan_of(offering) + "/"},
                {"attributes", std::move(attributes)},
                {"limits", json::object({{"cpu", 1}, {"ram", 1024}, {"disk", 30720}})},
                {"accepting_terms_of_service", true}}
@@ -247,7 +267,9 @@ std::string site::terminate(const std::string& resource) const {
 
 json site::order(const std::string& uuid) const {
   return must(
-      call("GET", waldur_->url() + "/api/marketplace-orders/" + uuid + "/", {}, staff_token), 200, "order"
+      call("GET", waldur_->url() + "/api/marketplace-orders/" + uuid + "/", {}, staff_token),
+      200,
+      "order"
   );
 }
 
@@ -261,7 +283,12 @@ std::string site::resource_of(const std::string& uuid) const {
 
 json site::resource(const std::string& uuid) const {
   return must(
-      call("GET", waldur_->url() + "/api/marketplace-provider-resources/" + uuid + "/", {}, staff_token),
+      call(
+          "GET",
+          waldur_->url() + "/api/marketplace-provider-resources/" + uuid + "/",
+          {},
+          staff_token
+      ),
       200,
       "resource"
   );
@@ -269,7 +296,12 @@ json site::resource(const std::string& uuid) const {
 
 void site::cancel(const std::string& order) const {
   must(
-      call("POST", waldur_->url() + "/api/marketplace-orders/" + order + "/cancel/", json::object(), staff_token),
+      call(
+          "POST",
+          waldur_->url() + "/api/marketplace-orders/" + order + "/cancel/",
+          json::object(),
+          staff_token
+      ),
       200,
       "cancel"
   );
@@ -303,21 +335,28 @@ void site::set_downscaled(const std::string& resource, bool downscaled) const {
 
 std::vector<std::string> site::agent_arguments(const std::string& mode, bool once) const {
   std::vector<std::string> out = {
-      SITEAGENT_BIN_DIR "/waldur-site-agent", "-m", mode, "-c", config_file_, "--plugin-dir", plugin_dir_};
+      SITEAGENT_BIN_DIR "/waldur-site-agent",
+      "-m",
+      mode,
+      "-c",
+      config_file_,
+      "--plugin-dir",
+      plugin_dir_};
   if (once) {
     out.emplace_back("--once");
   }
   return out;
 }
 
-std::unique_ptr<process> site::start_agent(
-    const std::string& mode, bool once, const process::environment& extra
-) const {
+std::unique_ptr<process>
+site::start_agent(const std::string& mode, bool once, const process::environment& extra) const {
   process::environment environment = extra;
   environment.emplace("WALDUR_SITE_AGENT_HEARTBEAT_PATH", dir_.file("heartbeat"));
-  environment.emplace("WALDUR_SITE_AGENT_ORDER_PROCESS_PERIOD_MINUTES", "0.01");
+  environment.emplace("WALDUR_SITE_AGENT_ORDER_PROCESS_PERIOD_MINUTES", "0.02");
   return std::make_unique<process>(
-      agent_arguments(mode, once), environment, dir_.file("agent-" + std::to_string(++runs_) + ".log")
+      agent_arguments(mode, once),
+      environment,
+      dir_.file("agent-" + std::to_string(++runs_) + ".log")
   );
 }
 
@@ -349,4 +388,4 @@ std::vector<std::string> site::cloud_objects() const {
   return out;
 }
 
-}  // namespace siteagent::integration
+} // namespace siteagent::integration

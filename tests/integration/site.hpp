@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A whole provider site for a test: azure-emulator, waldur-emulator and the agent, as processes, and
-// the portal's and the staff's clicks. The clouds' truth is read from the emulators' inventories and
-// journals.
+// A whole provider site for a test: azure-emulator, waldur-emulator and the agent, as processes,
+// and the portal's and the staff's clicks. The clouds' truth is read from the emulators'
+// inventories and journals.
 #pragma once
 
 #include "core/base/json.hpp"
@@ -21,14 +21,14 @@ namespace siteagent::integration {
 using base::json;
 
 inline constexpr std::string_view offering_uuid = "e2ef0000000000000000000000000201";
-inline constexpr std::string_view plan_uuid = "e2ef0000000000000000000000000401";
 inline constexpr std::string_view project_uuid = "e2ef0000000000000000000000000301";
 inline constexpr std::string_view key_uuid = "e2ef0000000000000000000000000501";
 inline constexpr std::string_view agent_token = "e2e0000000000000000000000000token001";
 inline constexpr std::string_view staff_token = "e2e0000000000000000000000000token002";
 inline constexpr std::string_view subscription = "11111111-1111-1111-1111-111111111111";
 inline constexpr std::string_view ssh_key =
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIH/khGbfCXILDn6LrFm3cLH3D48qEGZ/B1rxUZ+ZrELE someone@example.com";
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIH/khGbfCXILDn6LrFm3cLH3D48qEGZ/B1rxUZ+ZrELE "
+    "someone@example.com";
 
 struct journal_line {
   std::string method;
@@ -42,7 +42,12 @@ struct journal_line {
 // One emulator as a process.
 class emulator {
 public:
-  emulator(const std::string& program, const temp_dir& dir, const std::string& name, const std::vector<std::string>& extra);
+  emulator(
+      const std::string& program,
+      const temp_dir& dir,
+      const std::string& name,
+      const std::vector<std::string>& extra
+  );
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
@@ -58,7 +63,8 @@ public:
   void advance_clock(int seconds) const;
   // Waits until a line of the journal fits; false at the deadline.
   bool wait_for_journal(
-      const std::function<bool(const journal_line&)>& fits, std::chrono::seconds deadline = std::chrono::seconds(30)
+      const std::function<bool(const journal_line&)>& fits,
+      std::chrono::seconds deadline = std::chrono::seconds(30)
   ) const;
 
 private:
@@ -83,9 +89,9 @@ http_answer call(
 struct site_options {
   json azure_seed;
   json waldur_seed;
-  std::string settings;   // more lines of backend_settings, indented by six blanks
-  std::string offerings;  // more offerings, as YAML list items indented by two blanks
-  std::string top;        // more top-level lines
+  std::string settings;  // more lines of backend_settings, indented by six blanks
+  std::string offerings; // more offerings, as YAML list items indented by two blanks
+  std::string top;       // more top-level lines
   std::vector<std::string> allowed_ssh_ranges{"203.0.113.0/24"};
 };
 
@@ -114,7 +120,7 @@ public:
   // The portal.
   std::string order_machine(
       const std::string& name, json attributes = {}, std::string_view offering = offering_uuid
-  ) const;  // the order's uuid
+  ) const; // the order's uuid
   std::string terminate(const std::string& resource) const;
   json order(const std::string& uuid) const;
   std::string order_state(const std::string& uuid) const;
@@ -154,4 +160,4 @@ private:
   mutable int runs_ = 0;
 };
 
-}  // namespace siteagent::integration
+} // namespace siteagent::integration
