@@ -65,6 +65,9 @@ public:
 
   const progress_board& progress() const { return progress_; }
 
+  // No order, sync or sweep is under way on the pool. [any thread]
+  bool is_idle() const { return pool_.is_idle(); }
+
 private:
   class loop;
 

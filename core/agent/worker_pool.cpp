@@ -31,11 +31,6 @@ void task_group::wait() {
   changed_.wait(lock, [this] { return running_ == 0; });
 }
 
-bool task_group::idle() const {
-  const std::lock_guard lock(mutex_);
-  return running_ == 0;
-}
-
 void task_group::add() {
   const std::lock_guard lock(mutex_);
   ++running_;
@@ -71,6 +66,11 @@ void worker_pool::submit(task_group& group, std::function<void()> task) {
   wake_.notify_one();
 }
 
+bool worker_pool::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.empty() && running_ == 0;
+}
+
 void worker_pool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -82,11 +82,13 @@ void worker_pool::work() {
     }
     entry next = std::move(queue_.front());
     queue_.pop_front();
+    ++running_;
     lock.unlock();
     run_guarded(next.task);
     next.task = nullptr; // what it captured goes before the group is told
     next.group->remove();
     lock.lock();
+    --running_;
   }
 }
 

@@ -16,14 +16,13 @@ namespace siteagent::agent {
 class task_group {
 public:
   void wait(); // until every task submitted with this group has ended
-  bool idle() const;
 
 private:
   friend class worker_pool;
   void add();
   void remove();
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   unsigned long running_ = 0;
 };
@@ -38,6 +37,8 @@ public:
 
   // An exception out of a task is a bug: it is logged, the worker goes on. [any thread]
   void submit(task_group& group, std::function<void()> task);
+  // Nothing is running or waiting to run.
+  bool is_idle() const;
 
 private:
   struct entry {
@@ -48,11 +49,12 @@ private:
   void work();
 
   const unsigned limit_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<entry> queue_;
   std::vector<std::thread> threads_;
   unsigned idle_ = 0;
+  unsigned running_ = 0;
   bool closing_ = false;
 };
 

@@ -93,11 +93,11 @@ void fake_portal::heal(const std::string& call) {
 
 void fake_portal::before(const std::string& call, std::function<void()> hook) {
   const std::lock_guard lock(mutex_);
-  hooks_[call] = std::move(hook);
+  hooks_[call] = std::make_shared<std::function<void()>>(std::move(hook));
 }
 
 std::optional<base::error> fake_portal::enter(const std::string& call) {
-  std::function<void()> hook;
+  std::shared_ptr<std::function<void()>> hook;
   {
     const std::lock_guard lock(mutex_);
     ++counts_[call];
@@ -106,7 +106,7 @@ std::optional<base::error> fake_portal::enter(const std::string& call) {
     }
   }
   if (hook) {
-    hook();
+    (*hook)();
   }
   const std::lock_guard lock(mutex_);
   std::deque<base::error>& next = failures_[call];

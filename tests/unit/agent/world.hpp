@@ -105,7 +105,7 @@ private:
   std::map<base::uuid, waldur::resource> resources_;
   std::map<std::string, std::deque<base::error>> failures_;
   std::map<std::string, base::error> lasting_;
-  std::map<std::string, std::function<void()>> hooks_;
+  std::map<std::string, std::shared_ptr<std::function<void()>>> hooks_; // they keep their state
   std::map<std::string, unsigned> counts_;
   std::vector<std::string> writes_;
 };
