@@ -57,7 +57,12 @@ base::result<std::string> stranger_in_the_way(
     if (!seen) {
       return seen.error();
     }
-    if (*seen && holder_of(**seen, who) != holder::mine) {
+    const bool mine = *seen && holder_of(**seen, who) == holder::mine;
+    if (mine && which == kind_id::virtual_machine) {
+      // Everything around it is its own, its untagged disk too.
+      return std::string();
+    }
+    if (*seen && !mine) {
       return std::string(k.name) + " " + id.text();
     }
   }

@@ -226,12 +226,13 @@ base::result<response> pipeline::read(
         return failure;
       }
       failure.code = base::error_code::transient;
+      add_detail(failure, "reason", name_of(reason::ambiguous));
     }
     if (auto go_on = call.check(); !go_on) {
       return base::with_context(go_on.error(), what);
     }
     const reason why = reason_of(failure);
-    const bool passing = failure.code == base::error_code::transient || why == reason::throttled;
+    const bool passing = why == reason::ambiguous || failure.http_status == 429 || why == reason::throttled;
     // A 404 without a meaningful code will not get better within seconds.
     const bool hopeless =
         !passing || failure.http_status == 404 || (!lasting && attempt + 1 >= brief_attempts);

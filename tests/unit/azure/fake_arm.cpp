@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/azure/fake_arm.hpp"
+
+#include "core/base/text.hpp"
+#include "core/net/url.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace siteagent::azure::test {
+
+namespace {
+
+using base::json;
+
+std::string lower(std::string_view text) {
+  return base::to_lower(text);
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return lower(text).find(lower(part)) != std::string::npos;
+}
+
+bool ends_with(const std::string& text, std::string_view tail) {
+  return text.size() >= tail.size() && lower(text.substr(text.size() - tail.size())) == lower(tail);
+}
+
+net::response not_found(std::string_view code) {
+  net::response r;
+  r.status = 404;
+  r.body = fake_arm::error_text(code);
+  return r;
+}
+
+net::response refused(int status, std::string_view code, std::string_view message = "text") {
+  net::response r;
+  r.status = status;
+  r.body = fake_arm::error_text(code, message);
+  return r;
+}
+
+std::size_t depth(const std::string& key) {
+  return static_cast<std::size_t>(std::count(key.begin(), key.end(), '/'));
+}
+
+bool is_group(const std::string& key) {
+  return depth(key) == 4 && contains(key, "/resourcegroups/");
+}
+
+std::string group_of(const std::string& key) {
+  const auto at = key.find("/providers/");
+  return at == std::string::npos ? key : key.substr(0, at);
+}
+
+std::string type_of(const std::string& id) {
+  const auto at = id.find("/providers/");
+  const auto parts = base::split(std::string_view(id).substr(at + 11), '/');
+  std::string type(parts[0]);
+  for (std::size_t i = 1; i + 1 < parts.size(); i += 2) {
+    type += "/" + std::string(parts[i]);
+  }
+  return type;
+}
+
+json text_page(const std::vector<std::string>& rows) {
+  std::string text = R"({"value":[)" + base::join(rows, ",") + "]}";
+  return *json::parse(text);
+}
+
+json sizes_page() {
+  const auto sku = [](const char* name, int cores, const char* generations, const char* restrictions
+                   ) {
+    return std::string(R"({"resourceType":"virtualMachines","name":")") + name +
+           R"(","family":"standardFamily","locations":["WestEurope"],"capabilities":[{"name":"vCPUs","value":")" +
+           std::to_string(cores) + R"("},{"name":"HyperVGenerations","value":")" + generations +
+           R"("},{"name":"CpuArchitectureType","value":"x64"}],"restrictions":)" + restrictions +
+           "}";
+  };
+  return text_page(
+      {sku("Standard_B1s", 1, "V1,V2", "[]"),
+       sku("Standard_V1only", 1, "V1", "[]"),
+       sku("Standard_Big", 64, "V1,V2", "[]"),
+       sku("Standard_Zone",
+           1,
+           "V1,V2",
+           R"([{"type":"Zone","restrictionInfo":{"zones":["1"]},"reasonCode":"X"}])"),
+       sku("Standard_Closed",
+           1,
+           "V1,V2",
+           R"([{"type":"Location","values":["westeurope"],"reasonCode":"NotAvailableForSubscription"}])"
+       )}
+  );
+}
+
+} // namespace
+
+net::response json_response(int status, const json& body, net::header_list headers) {
+  net::response r;
+  r.status = status;
+  r.headers = std::move(headers);
+  r.headers.emplace_back("x-ms-request-id", "request-1");
+  r.body = body.is_null() ? "" : body.dump();
+  return r;
+}
+
+std::string fake_arm::error_text(std::string_view code, std::string_view message) {
+  return json::object({{"error", json::object({{"code", code}, {"message", message}})}}).dump();
+}
+
+void fake_arm::fail_operation(std::string path_part, std::string code, std::string message) {
+  failures_.push_back({std::move(path_part), std::move(code), std::move(message)});
+}
+
+void fake_arm::put(std::string_view id, json object) {
+  object.set("id", id);
+  const auto slash = id.rfind('/');
+  object.set("name", id.substr(slash + 1));
+  if (id.find("/providers/") != std::string_view::npos) {
+    object.set("type", type_of(std::string(id)));
+  }
+  objects_[lower(id)] = std::move(object);
+}
+
+bool fake_arm::has(std::string_view id) const {
+  return objects_.count(lower(id)) != 0;
+}
+
+json fake_arm::get(std::string_view id) const {
+  const auto it = objects_.find(lower(id));
+  return it == objects_.end() ? json() : it->second;
+}
+
+std::vector<std::string> fake_arm::ids() const {
+  std::vector<std::string> out;
+  for (const auto& [key, object] : objects_) {
+    out.push_back(object["id"].string_or(""));
+  }
+  return out;
+}
+
+std::size_t fake_arm::count(std::string_view type_part) const {
+  std::size_t n = 0;
+  for (const auto& [key, object] : objects_) {
+    n += contains(object["type"].string_or("group"), type_part) ? 1U : 0U;
+  }
+  return n;
+}
+
+std::vector<logged> fake_arm::writes() const {
+  std::vector<logged> out;
+  std::copy_if(log_.begin(), log_.end(), std::back_inserter(out), [](const logged& l) {
+    return l.is_write();
+  });
+  return out;
+}
+
+std::size_t fake_arm::count_requests(std::string_view method, std::string_view path_part) const {
+  return static_cast<std::size_t>(std::count_if(log_.begin(), log_.end(), [&](const logged& l) {
+    return l.method == method && contains(l.path + "?" + l.query, path_part);
+  }));
+}
+
+base::result<net::response> fake_arm::perform(const net::request& r) {
+  const std::lock_guard guard(mutex_);
+  end_due_operations();
+  const std::string target = r.url.substr(base_url.size());
+  const auto mark = target.find('?');
+  const std::string path = target.substr(0, mark);
+  const std::string query = mark == std::string::npos ? "" : target.substr(mark + 1);
+  log_.push_back({r.method, path, query, r.headers, r.body, 0});
+  for (auto s = scripts_.begin(); s != scripts_.end(); ++s) {
+    const bool matches = (s->method.empty() || s->method == r.method) &&
+                         (s->path_part.empty() || contains(net::decode(target), s->path_part));
+    if (!matches || (s->skip > 0 && s->skip-- > 0)) {
+      continue;
+    }
+    const scripted chosen = *s;
+    if (s->times > 0 && --s->times == 0) {
+      scripts_.erase(s);
+    }
+    if (chosen.after_effect) {
+      answer(r, path, query);
+    }
+    if (!chosen.status) {
+      const bool is_read = r.method == "GET";
+      base::error e;
+      e.code = is_read ? base::error_code::transient : base::error_code::outcome_unknown;
+      e.message = "connection cut";
+      e.may_have_been_sent = true;
+      return e;
+    }
+    net::response out;
+    out.status = *chosen.status;
+    out.body = chosen.body;
+    out.headers = chosen.headers;
+    log_.back().status = out.status;
+    return out;
+  }
+  net::response out = answer(r, path, query);
+  log_.back().status = out.status;
+  return out;
+}
+
+net::response
+fake_arm::answer(const net::request& r, const std::string& path, const std::string& query) {
+  if (contains(path, "/oauth2/v2.0/token")) {
+    return token(r);
+  }
+  const bool has_token = std::any_of(r.headers.begin(), r.headers.end(), [](const auto& h) {
+    return h.first == "Authorization" && h.second.rfind("Bearer token-", 0) == 0;
+  });
+  if (!has_token) {
+    return refused(401, "AuthenticationFailed");
+  }
+  const std::string plain = net::decode(path);
+  if (r.method == "PUT") {
+    return write_object(r, plain);
+  }
+  if (r.method == "DELETE") {
+    return remove_object(plain);
+  }
+  if (r.method == "POST") {
+    return act(plain);
+  }
+  if (contains(plain, "/operations/")) {
+    return poll(plain);
+  }
+  return fixed(plain).status != 0 ? fixed(plain) : list(plain, net::decode(query));
+}
+
+net::response fake_arm::token(const net::request& r) {
+  if (!contains(r.body, "client_secret=right")) {
+    return json_response(
+        401,
+        *json::parse(
+            R"({"error":"invalid_client","error_description":"AADSTS7000215: wrong","error_codes":[7000215]})"
+        )
+    );
+  }
+  ++tokens_issued;
+  return json_response(
+      200,
+      json::object(
+          {{"access_token", "token-" + std::to_string(tokens_issued)},
+           {"expires_in", token_lifetime}}
+      )
+  );
+}
+
+// What never changes: the subscription, its sizes, images and quota. Status 0: not one of these.
+net::response fake_arm::fixed(const std::string& path) {
+  const std::string here = "/subscriptions/" + std::string(subscription);
+  if (path == here) {
+    return json_response(200, json::object({{"state", "Enabled"}, {"displayName", "Test"}}));
+  }
+  if (ends_with(path, "/locations")) {
+    return json_response(200, text_page({R"({"name":"westeurope"})", R"({"name":"northeurope"})"}));
+  }
+  if (ends_with(path, "/skus") && !contains(path, "/publishers/")) {
+    return json_response(200, sizes_page());
+  }
+  if (ends_with(path, "/vmSizes")) {
+    return json_response(
+        200,
+        text_page(
+            {R"({"name":"Standard_B1s","numberOfCores":1,"osDiskSizeInMB":1047552,"resourceDiskSizeInMB":4096,"memoryInMB":1024})"}
+        )
+    );
+  }
+  if (contains(path, "Microsoft.Compute/locations/") && ends_with(path, "/usages")) {
+    return json_response(
+        200,
+        text_page(
+            {R"({"currentValue":)" + std::to_string(cores_used) + R"(,"limit":)" +
+             std::to_string(cores_limit) + R"(,"name":{"value":"cores"}})"}
+        )
+    );
+  }
+  if (ends_with(path, "/usages")) {
+    return json_response(
+        200,
+        text_page({R"({"currentValue":0.0,"limit":10.0,"name":{"value":"PublicIPAddresses"}})"})
+    );
+  }
+  if (contains(path, "/publishers/Canonical/") && ends_with(path, "/versions")) {
+    return json_response(200, *json::parse(R"([{"name":"22.04.9"},{"name":"22.04.10"}])"));
+  }
+  if (contains(path, "/publishers/Canonical/") && contains(path, "/versions/22.04.10")) {
+    return json_response(
+        200,
+        *json::parse(
+            R"({"name":"22.04.10","properties":{"plan":null,"hyperVGeneration":"V2","architecture":"x64"}})"
+        )
+    );
+  }
+  if (contains(path, "/publishers/")) {
+    return not_found("NotFound");
+  }
+  if (depth(path) == 4 && contains(path, "/providers/")) {
+    return json_response(200, json::object({{"registrationState", "Registered"}}));
+  }
+  return {};
+}
+
+net::response fake_arm::list(const std::string& path, const std::string& query) {
+  const auto object = objects_.find(lower(path));
+  if (object != objects_.end()) {
+    return json_response(200, object->second);
+  }
+  if (ends_with(path, "/instanceView")) {
+    const auto machine = objects_.find(lower(path.substr(0, path.size() - 13)));
+    if (machine == objects_.end()) {
+      return not_found("ResourceNotFound");
+    }
+    return json_response(200, machine->second["test-view"]);
+  }
+  const bool of_everything = ends_with(path, "/resources");
+  const bool of_groups = ends_with(path, "/resourcegroups");
+  const auto parts = base::split(path, '/');
+  const bool of_a_type = depth(path) == 5 && contains(path, "/providers/");
+  if (!of_everything && !of_groups && !of_a_type) {
+    const bool group_missing =
+        contains(path, "/resourcegroups/") && objects_.count(group_of(lower(path))) == 0;
+    return not_found(group_missing ? "ResourceGroupNotFound" : "ResourceNotFound");
+  }
+  const bool in_group = of_everything && contains(path, "/resourcegroups/");
+  std::string tag;
+  std::string value;
+  if (const auto at = query.find("tagName eq '"); at != std::string::npos) {
+    tag = query.substr(at + 12, query.find('\'', at + 12) - at - 12);
+    const auto from = query.find("tagValue eq '") + 13;
+    value = query.substr(from, query.find('\'', from) - from);
+  }
+  if (!tag.empty() && !lists_know_tags) {
+    return json_response(200, text_page({}));
+  }
+  std::vector<json> rows;
+  for (const auto& [key, item] : objects_) {
+    const bool wanted = of_groups       ? is_group(key)
+                        : of_everything ? !is_group(key) && !contains(key, "/subnets/")
+                                        : contains(
+                                              item["type"].string_or(""),
+                                              std::string(parts[4]) + "/" + std::string(parts[5])
+                                          ) && !contains(key, "/subnets/");
+    const bool here = !in_group || group_of(key) == lower(path.substr(0, path.size() - 10));
+    if (wanted && here && (tag.empty() || item["tags"][tag].string_or("") == value)) {
+      json row = item;
+      if (contains(query, "statusOnly=true")) {
+        row = json::object(
+            {{"id", item["id"]},
+             {"properties", json::object({{"instanceView", item["test-view"]}})}}
+        );
+      }
+      if (upper_case_lists) {
+        std::string id = row["id"].string_or("");
+        std::transform(id.begin(), id.end(), id.begin(), [](char c) {
+          return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+        });
+        row.set("id", id);
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  std::size_t from = 0;
+  if (const auto at = query.find("$skiptoken="); at != std::string::npos) {
+    from = static_cast<std::size_t>(std::stoul(query.substr(at + 11)));
+  }
+  json page = json::object({{"value", json::array()}});
+  for (std::size_t i = from; i < std::min(rows.size(), from + page_size); ++i) {
+    page.member_ref("value").push_back(rows[i]);
+  }
+  if (from + page_size < rows.size()) {
+    std::string rest = query.substr(0, query.find("&$skiptoken="));
+    std::replace(rest.begin(), rest.end(), ' ', '+');
+    page.set(
+        "nextLink",
+        std::string(base_url) + path + "?" + net::build_query(net::parse_query(rest)) +
+            "&$skiptoken=" + std::to_string(from + page_size)
+    );
+  }
+  return json_response(200, page);
+}
+
+net::response fake_arm::accepted(int status, json body, operation o) {
+  for (auto f = failures_.begin(); f != failures_.end(); ++f) {
+    if (contains(o.key, f->path_part)) {
+      o.failure_code = f->code;
+      o.failure_message = f->message;
+      failures_.erase(f);
+      break;
+    }
+  }
+  const std::string name = std::to_string(next_operation_++);
+  const std::string url = std::string(base_url) + "/subscriptions/" + std::string(subscription) +
+                          "/providers/Microsoft.Test/locations/westeurope/operations/" + name +
+                          "?t=1&c=A%2Fb";
+  o.polls_left = polls;
+  o.due = clock_.steady() + std::chrono::seconds(10);
+  operations_[name] = std::move(o);
+  return json_response(status, body, {{"azure-asyncoperation", url}, {"retry-after", "3"}});
+}
+
+void fake_arm::end(operation& o) {
+  if (const auto finish = std::exchange(o.finish, nullptr)) {
+    finish();
+  }
+}
+
+void fake_arm::end_due_operations() {
+  for (auto& [name, o] : operations_) {
+    if (o.due <= clock_.steady()) {
+      end(o);
+    }
+  }
+}
+
+net::response fake_arm::poll(const std::string& path) {
+  operation& o = operations_.at(path.substr(path.rfind('/') + 1));
+  if (o.polls_left-- > 0) {
+    return json_response(
+        200,
+        json::object({{"status", "InProgress"}, {"percentComplete", 40}}),
+        {{"retry-after", "3"}}
+    );
+  }
+  end(o);
+  if (o.failure_code.empty()) {
+    return json_response(200, json::object({{"status", "Succeeded"}}));
+  }
+  return json_response(
+      200,
+      json::object(
+          {{"status", "Failed"},
+           {"error", json::object({{"code", o.failure_code}, {"message", o.failure_message}})}}
+      )
+  );
+}
+
+net::response fake_arm::write_object(const net::request& r, const std::string& path) {
+  const std::string key = lower(path);
+  const bool exists = objects_.count(key) != 0;
+  const bool create_only = std::any_of(r.headers.begin(), r.headers.end(), [](const auto& h) {
+    return h.first == "If-None-Match" && h.second == "*";
+  });
+  if (create_only && exists) {
+    return refused(412, "PreconditionFailed");
+  }
+  if (!is_group(key) && objects_.count(group_of(key)) == 0) {
+    return not_found("ResourceGroupNotFound");
+  }
+  json body = *json::parse(r.body);
+  json& properties = body.member_ref("properties");
+  properties.set("provisioningState", is_group(key) ? "Succeeded" : "Updating");
+  if (contains(key, "/publicipaddresses/")) {
+    properties.set("ipAddress", "203.0.113.10");
+  }
+  if (contains(key, "/networkinterfaces/")) {
+    properties.member_ref("ipConfigurations")
+        .items()[0]
+        .member_ref("properties")
+        .set("privateIPAddress", "10.0.0.4");
+  }
+  if (contains(key, "/virtualmachines/")) {
+    properties.set("provisioningState", "Creating");
+    properties.member_ref("osProfile").erase("adminPassword");
+    body.set("test-view", *json::parse(R"({"statuses":[{"code":"PowerState/starting"}]})"));
+    const std::string disk = path.substr(0, path.find("/providers/")) +
+                             "/providers/Microsoft.Compute/disks/" +
+                             properties.at({"storageProfile", "osDisk", "name"}).string_or("os");
+    put(disk,
+        json::object(
+            {{"managedBy", path},
+             {"properties", json::object({{"provisioningState", "Succeeded"}, {"diskSizeGB", 30}})}}
+        ));
+    properties.member_ref("storageProfile")
+        .member_ref("osDisk")
+        .set("managedDisk", json::object({{"id", disk}}));
+  }
+  put(path, std::move(body));
+  if (is_group(key)) {
+    return json_response(exists ? 200 : 201, objects_[key]);
+  }
+  const auto finish = [this, key] {
+    const auto it = objects_.find(key);
+    if (it == objects_.end()) {
+      return;
+    }
+    it->second.member_ref("properties").set("provisioningState", "Succeeded");
+    if (contains(key, "/virtualmachines/")) {
+      it->second.set(
+          "test-view",
+          *json::parse(
+              R"({"statuses":[{"code":"ProvisioningState/succeeded"},{"code":"PowerState/running"}]})"
+          )
+      );
+    }
+  };
+  operation o{key, 0, "", "", finish};
+  for (const planned_failure& f : failures_) {
+    if (contains(key, f.path_part)) {
+      o.finish = [this, key, code = f.code, message = f.message] {
+        objects_[key].member_ref("properties").set("provisioningState", "Failed");
+        objects_[key].set(
+            "test-view",
+            json::object(
+                {{"statuses",
+                  json::array({json::object(
+                      {{"code", "ProvisioningState/failed/" + code}, {"message", message}}
+                  )})}}
+            )
+        );
+      };
+      break;
+    }
+  }
+  return accepted(exists ? 200 : 201, objects_[key], std::move(o));
+}
+
+// Who refers to this id? The machine to its interface, the interface to the rest.
+std::string fake_arm::reference_to(const std::string& key) const {
+  for (const auto& [other, object] : objects_) {
+    if (other == key || other.rfind(key + "/", 0) == 0 || contains(other, "/disks/")) {
+      continue;
+    }
+    const std::string text = lower(object["properties"].dump());
+    std::string needle = lower(json(key).dump());
+    needle.pop_back();
+    const bool network = contains(key, "/virtualnetworks/");
+    if (text.find(needle + (network ? "" : "\"")) != std::string::npos) {
+      return other;
+    }
+  }
+  return "";
+}
+
+std::optional<net::response> fake_arm::refusal_to_delete(const std::string& key) const {
+  if (is_group(key) || contains(key, "/virtualmachines/") || contains(key, "/disks/")) {
+    return std::nullopt;
+  }
+  const std::string user = reference_to(key);
+  if (user.empty()) {
+    return std::nullopt;
+  }
+  return refused(
+      400,
+      contains(key, "/networkinterfaces/") ? "NicInUse" : "InUseCannotBeDeleted",
+      "used by " + user
+  );
+}
+
+void fake_arm::erase_machine(const std::string& key) {
+  const json machine = objects_.at(key);
+  objects_.erase(key);
+  if (!cascades) {
+    return;
+  }
+  const json& p = machine["properties"];
+  if (p.at({"storageProfile", "osDisk", "deleteOption"}).string_or("") == "Delete") {
+    objects_.erase(lower(p.at({"storageProfile", "osDisk", "managedDisk", "id"}).string_or("")));
+  }
+  for (const json& nic : p.at({"networkProfile", "networkInterfaces"}).items()) {
+    if (nic.at({"properties", "deleteOption"}).string_or("") == "Delete") {
+      objects_.erase(lower(nic["id"].string_or("")));
+    }
+  }
+}
+
+net::response fake_arm::remove_object(const std::string& path) {
+  const std::string key = lower(path);
+  if (objects_.count(key) == 0) {
+    return is_group(key) ? not_found("ResourceGroupNotFound") : json_response(204, json());
+  }
+  if (const auto no = refusal_to_delete(key)) {
+    return *no;
+  }
+  objects_[key].member_ref("properties").set("provisioningState", "Deleting");
+  const auto finish = [this, key] {
+    if (is_group(key)) {
+      std::erase_if(objects_, [&](const auto& o) {
+        return o.first == key || o.first.rfind(key + "/", 0) == 0;
+      });
+    } else if (contains(key, "/virtualmachines/")) {
+      erase_machine(key);
+    } else {
+      std::erase_if(objects_, [&](const auto& o) {
+        return o.first == key || o.first.rfind(key + "/", 0) == 0;
+      });
+    }
+  };
+  return accepted(202, json(), {key, 0, "", "", finish});
+}
+
+net::response fake_arm::act(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string key = lower(path.substr(0, slash));
+  const std::string verb = path.substr(slash + 1);
+  if (objects_.count(key) == 0) {
+    return not_found("ResourceNotFound");
+  }
+  const std::string end = verb == "start" ? "running" : "deallocated";
+  const bool fails = std::any_of(failures_.begin(), failures_.end(), [&](const planned_failure& f) {
+    return contains(key, f.path_part);
+  });
+  const auto finish = [this, key, end, fails] {
+    if (!fails) {
+      objects_[key].set(
+          "test-view",
+          json::object({{"statuses", json::array({json::object({{"code", "PowerState/" + end}})})}})
+      );
+    }
+  };
+  return accepted(202, json(), {key, 0, "", "", finish});
+}
+
+} // namespace siteagent::azure::test
