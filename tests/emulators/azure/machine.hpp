@@ -18,7 +18,9 @@ struct machine_offer {
   bool is_linux = true;
 };
 
-// Shape of a create body: unknown members, required ones.
+// The compute provider refuses members it does not know.
+std::optional<reply> check_known_members(const base::json& body);
+// The members that a create needs.
 std::optional<reply> check_machine_shape(const base::json& body);
 // osProfile: names, password, custom data, keys.
 std::optional<reply> check_os_profile(const base::json& os_profile, bool is_linux);

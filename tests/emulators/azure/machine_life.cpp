@@ -114,9 +114,8 @@ void complete_create(
 void complete_power(const operation& op, resource& machine, bool ok) {
   if (!ok) {
     // The machine stays as it was before the action.
-    const bool started = op.action == action::start;
     fail_machine(machine, op);
-    machine.machine.power = started ? power::deallocated : power::running;
+    machine.machine.power = machine.machine.power_before;
     return;
   }
   machine.state = provisioning::succeeded;
@@ -277,6 +276,9 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
     return *bad;
   }
   const bool was_running = machine->machine.power == power::running;
+  if (!preempts) {
+    machine->machine.power_before = machine->machine.power;
+  }
   machine->state = provisioning::updating;
   if (row->during != power::none && !(row->action == action::start && was_running)) {
     machine->machine.power = row->during;

@@ -51,7 +51,10 @@ reply start_create(context& c, resource& r, int status) {
 
 reply create(context& c, const resource_path& path, const std::string& location) {
   machine_offer offer;
-  auto bad = check_machine_shape(c.body);
+  auto bad = check_known_members(c.body);
+  if (!bad) {
+    bad = check_machine_shape(c.body);
+  }
   if (!bad) {
     bad = check_machine_offer(c, location, offer);
   }
@@ -229,6 +232,26 @@ std::optional<reply> change_interfaces(
   return std::nullopt;
 }
 
+// Attaching and detaching data disks later is not emulated: said, not ignored.
+std::optional<reply> refuse_disk_changes(const context& c, const resource& existing) {
+  const auto& wanted = c.body.at({"properties", "storageProfile", "dataDisks"});
+  const auto& stored = existing.body.at({"properties", "storageProfile", "dataDisks"});
+  bool same = !wanted.is_array() || wanted.size() == stored.size();
+  for (std::size_t i = 0; same && i < wanted.size(); ++i) {
+    same = wanted[i]["lun"].integer() == stored[i]["lun"].integer() &&
+           same_text(wanted[i]["name"], stored[i]["name"]);
+  }
+  if (same) {
+    return std::nullopt;
+  }
+  return error_reply(
+      400,
+      {"NotSupportedByEmulator",
+       "Changing the data disks of an existing machine is not emulated.",
+       "dataDisks"}
+  );
+}
+
 // What may change at any time.
 void change_simple(const context& c, bool is_patch, json& body) {
   const auto& wanted = c.body["properties"];
@@ -254,6 +277,9 @@ void change_simple(const context& c, bool is_patch, json& body) {
 
 reply update(context& c, resource& existing, const resource_path& path, bool is_patch) {
   auto bad = check_immutable(c, existing);
+  if (!bad) {
+    bad = refuse_disk_changes(c, existing);
+  }
   if (!bad) {
     bad = check_user_data(c.body["properties"]);
   }
@@ -317,7 +343,7 @@ reply put_machine(context& c, const resource_path& path) {
   if (existing == nullptr) {
     return create(c, path, normalized_location(c.body["location"].string_or("")));
   }
-  if (auto bad = check_machine_shape(c.body)) {
+  if (auto bad = check_known_members(c.body)) {
     return *bad;
   }
   return update(c, *existing, path, false);

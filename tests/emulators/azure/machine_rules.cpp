@@ -217,6 +217,55 @@ std::optional<reply> check_data_disks(const context& c, const machine_offer& off
   return std::nullopt;
 }
 
+std::optional<reply> check_zones(const context& c, std::string_view location) {
+  const auto& zones = c.body["zones"];
+  if (zones.size() == 0) {
+    return std::nullopt;
+  }
+  const auto* place = c.world.offer.find_location(location);
+  if (place != nullptr && place->has_zones && zones.size() == 1 &&
+      has_word("1,2,3", zones[0].string_or(""))) {
+    return std::nullopt;
+  }
+  return refuse(
+      400,
+      "InvalidParameter",
+      "The zone(s) '" + zones[0].string_or("") + "' for resource in location '" +
+          std::string(location) + "' is not supported: give one of the zones of the location.",
+      "zones"
+  );
+}
+
+std::optional<reply> check_interface_count(const context& c, const size_entry& size) {
+  const auto& list = c.body.at({"properties", "networkProfile", "networkInterfaces"});
+  if (static_cast<std::int64_t>(list.size()) > size.interfaces) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "The number of network interfaces exceeds the maximum allowed for the virtual machine "
+        "size " +
+            size.name + ": " + std::to_string(size.interfaces) + ".",
+        "networkProfile.networkInterfaces"
+    );
+  }
+  for (const auto& item : list.items()) {
+    const auto* interface = c.world.find(key_of(item["id"].string_or("")));
+    if (interface != nullptr && !size.accelerated_networking &&
+        interface->body.at({"properties", "enableAcceleratedNetworking"}).boolean() == true) {
+      return refuse(
+          400,
+          "VMSizeIsNotPermittedToEnableAcceleratedNetworking",
+          "The VM size " + size.name +
+              " is not allowed to enable AcceleratedNetworking on network "
+              "interface " +
+              interface->path.id() + ".",
+          ""
+      );
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<reply> find_image(const context& c, std::string_view location, machine_offer& offer) {
   const auto& storage = c.body.at({"properties", "storageProfile"});
   const auto& reference = storage["imageReference"];
@@ -295,6 +344,12 @@ check_machine_offer(const context& c, std::string_view location, machine_offer& 
   }
   if (!bad) {
     bad = check_data_disks(c, offer);
+  }
+  if (!bad) {
+    bad = check_zones(c, location);
+  }
+  if (!bad) {
+    bad = check_interface_count(c, *offer.size);
   }
   return bad;
 }
@@ -428,87 +483,6 @@ check_machine_references(const context& c, const resource_path& path, std::strin
     }
   }
   return std::nullopt;
-}
-
-std::int64_t used_cores(
-    const world& w,
-    std::string_view subscription,
-    std::string_view location,
-    std::string_view family
-) {
-  std::int64_t total = 0;
-  for (const auto& key : w.list(kind::virtual_machine, subscription)) {
-    const auto& r = w.resources.at(key);
-    const auto* size = w.offer.find_size(
-        r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or(""), r.location
-    );
-    if (r.location == location && size != nullptr &&
-        (family.empty() || equals_ignoring_case(size->family, family))) {
-      total += size->cores;
-    }
-  }
-  return total;
-}
-
-std::optional<reply> check_cores(
-    const context& c, const size_entry& size, std::string_view location, std::int64_t cores
-) {
-  if (!c.world.quotas_checked) {
-    return std::nullopt;
-  }
-
-  struct limit_row {
-    std::string what;
-    std::int64_t limit;
-    std::int64_t used;
-  };
-
-  const limit_row rows[] = {
-      {"Total Regional Cores",
-       c.world.offer.quota_at(location).cores,
-       used_cores(c.world, c.subscription_id(), location, "")},
-      {size.family + " Cores",
-       c.world.offer.family_limit(size.family, location),
-       used_cores(c.world, c.subscription_id(), location, size.family)},
-  };
-  for (const auto& row : rows) {
-    if (cores <= 0 || row.used + cores <= row.limit) {
-      continue;
-    }
-    return refuse(
-        409,
-        "OperationNotAllowed",
-        "Operation could not be completed as it results in exceeding approved " + row.what +
-            " quota. Additional details - Deployment Model: Resource Manager, Location: " +
-            std::string(location) + ", Current Limit: " + std::to_string(row.limit) +
-            ", Current Usage: " + std::to_string(row.used) +
-            ", Additional Required: " + std::to_string(cores) +
-            ", (Minimum) New Limit Required: " + std::to_string(row.used + cores) +
-            ". Setup Alerts when Quota reaches threshold. Learn more at "
-            "https://aka.ms/quotamonitoringalerting . Submit a request for Quota increase at "
-            "https://aka.ms/ProdportalCRP/ by specifying parameters listed in the 'Details' "
-            "section "
-            "for deployment to succeed.",
-        ""
-    );
-  }
-  return std::nullopt;
-}
-
-std::optional<reply>
-check_restriction(const context& c, const size_entry& size, std::string_view location) {
-  if (!c.world.offer.is_restricted(size.name, location, false)) {
-    return std::nullopt;
-  }
-  return refuse(
-      409,
-      "SkuNotAvailable",
-      "The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: " +
-          size.name + "' is currently not available in location '" + std::string(location) +
-          "'. Please try another size or deploy to a different location or different zone. See "
-          "https://aka.ms/azureskunotavailable for details.",
-      ""
-  );
 }
 
 } // namespace siteagent::azure_emulator

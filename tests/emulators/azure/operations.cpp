@@ -210,10 +210,10 @@ reply result_answer(world& w, const context& c, const operation& op) {
   if (op.status == operation_status::succeeded) {
     return empty_reply(is_network_pace(op.pace) ? 204 : 200);
   }
-  return error_reply(
-      op.status == operation_status::canceled || op.action == action::remove_group ? 409 : 500,
-      {op.error_code, op.error_message}
-  );
+  // Faults of the platform are 500, everything that has a reason is a conflict.
+  const bool internal =
+      op.error_code.find("Internal") != std::string::npos && op.action != action::remove_group;
+  return error_reply(internal ? 500 : 409, {op.error_code, op.error_message});
 }
 
 } // namespace

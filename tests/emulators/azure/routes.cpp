@@ -434,6 +434,9 @@ reply route_tenant(context& c) {
   if (s.size() == 1 && is(s, 0, "tenants")) {
     return list_tenants(c);
   }
+  if (s.size() >= 2 && is(s, 0, "providers")) {
+    return unknown_type(c, s[1], s.size() > 2 ? s[2] : std::string());
+  }
   return gateway_error(
       404, {"NotFound", "The path '" + c.http.path + "' is not served by this emulator."}
   );

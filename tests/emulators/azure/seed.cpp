@@ -19,7 +19,7 @@ using base::result;
 namespace {
 
 constexpr std::int64_t most_machines = 100'000;
-constexpr std::int64_t machines_per_subnet = 200;
+constexpr std::int64_t machines_per_subnet = 50; // finding a free address looks at all of them
 
 error wrong(const std::string& key, const std::string& why) {
   return {error_code::invalid, "seed: " + key + ": " + why};

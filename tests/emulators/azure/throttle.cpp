@@ -144,7 +144,9 @@ std::optional<reply> throttle::front_door(
 ) {
   const auto verbs = class_of(http.method);
   const std::string scope = base::to_lower(subscription) + "|" + std::string(verbs.name);
-  const auto own = take(scope + "|" + std::string(principal), verbs.size, verbs.per_second, now);
+  own_bucket_ = scope + "|" + std::string(principal);
+  resource_text_.clear();
+  const auto own = take(own_bucket_, verbs.size, verbs.per_second, now);
   const auto all =
       take(scope + "|", verbs.size * global_factor, verbs.per_second * global_factor, now);
   if (!own && !all) {
@@ -196,7 +198,10 @@ std::optional<reply> throttle::provider(
     }
   }
   const double size = p.region_refill * 3;
-  if (const auto wait = take(scope + name, size, p.region_refill / 60, now)) {
+  const auto wait = take(scope + name, size, p.region_refill / 60, now);
+  resource_text_ = "Microsoft.Compute/" + name + "30Min;" +
+                   std::to_string(static_cast<std::int64_t>(level(scope + name, size)));
+  if (wait) {
     return compute_refusal(name + "30Min", size, *wait);
   }
   return std::nullopt;
@@ -204,7 +209,7 @@ std::optional<reply> throttle::provider(
 
 void throttle::add_headers(
     const net::server_request& http, std::string_view subscription, net::header_list& headers
-) const {
+) {
   const auto verbs = class_of(http.method);
   const std::string scope = base::to_lower(subscription) + "|" + std::string(verbs.name) + "|";
   const double full = verbs.size * global_factor;
@@ -212,6 +217,17 @@ void throttle::add_headers(
       "x-ms-ratelimit-remaining-subscription-global-" + std::string(verbs.name),
       std::to_string(static_cast<std::int64_t>(level(scope, full - 1)))
   );
+  if (!own_bucket_.empty()) {
+    headers.emplace_back(
+        "x-ms-ratelimit-remaining-subscription-" + std::string(verbs.name),
+        std::to_string(static_cast<std::int64_t>(level(own_bucket_, verbs.size - 1)))
+    );
+  }
+  if (!resource_text_.empty()) {
+    headers.emplace_back("x-ms-ratelimit-remaining-resource", resource_text_);
+  }
+  own_bucket_.clear();
+  resource_text_.clear();
 }
 
 } // namespace siteagent::azure_emulator

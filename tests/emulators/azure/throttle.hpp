@@ -29,10 +29,10 @@ public:
   // A provider's own limits, by method and path.
   std::optional<reply>
   provider(const net::server_request& http, std::string_view subscription, base::wall_time now);
-  // x-ms-ratelimit-remaining-* of an answer.
+  // x-ms-ratelimit-remaining-* of the answer to the request that was asked about last.
   void add_headers(
       const net::server_request& http, std::string_view subscription, net::header_list& headers
-  ) const;
+  );
 
 private:
   struct bucket {
@@ -48,6 +48,8 @@ private:
   double level(const std::string& name, double fallback) const;
 
   bool enforced_ = false;
+  std::string own_bucket_; // of the last request: the caller's, and what compute counted
+  std::string resource_text_;
   std::map<std::string, bucket> buckets_;
 };
 

@@ -51,14 +51,14 @@ struct group {
 // What only machines have.
 struct machine_part {
   azure_emulator::power power = azure_emulator::power::none;
-  std::uint64_t version = 1; // the etag counter
-  std::string failure_code;  // of the last failed operation
+  azure_emulator::power power_before = azure_emulator::power::none; // of the running action
+  std::uint64_t version = 1;                                        // the etag counter
+  std::string failure_code;                                         // of the last failed operation
   std::string failure_message;
   std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
   std::string password_hash;
   std::string user_data;
   std::string generation = "V2";
-  base::wall_time state_since;
 };
 
 // What only interfaces have.

@@ -30,6 +30,14 @@ TEST_F(azure_arm, names_the_unknown) {
   EXPECT_EQ(type.status, 404);
   EXPECT_EQ(type.code(), "InvalidResourceType");
   EXPECT_EQ(get("/providers/Microsoft.Network/natGateways").code(), "InvalidResourceType");
+  EXPECT_EQ(
+      raw("GET",
+          "/providers/Microsoft.Billing/billingAccounts?api-version=2024-04-01",
+          "",
+          {{"authorization", "Bearer " + token_}}
+      ).code(),
+      "InvalidResourceNamespace"
+  );
   const auto missing = get(vm);
   EXPECT_EQ(missing.status, 404);
   EXPECT_EQ(

@@ -62,7 +62,7 @@ TEST_F(azure_seed, objects_enter_as_if_they_had_been_put) {
 }
 
 TEST_F(azure_seed, machines_come_by_number_with_their_interfaces) {
-  seed(R"({"machines":450,"page_size":200})");
+  seed(R"({"machines":110,"page_size":50})");
   std::string url = "/providers/Microsoft.Compute/virtualMachines?statusOnly=true";
   std::size_t seen = 0;
   int pages = 0;
@@ -72,11 +72,11 @@ TEST_F(azure_seed, machines_come_by_number_with_their_interfaces) {
     url = page.body["nextLink"].string_or("");
     ++pages;
   }
-  EXPECT_EQ(seen, 450U);
+  EXPECT_EQ(seen, 110U);
   EXPECT_EQ(pages, 3);
   const auto all = inventory();
-  EXPECT_EQ(all["networkInterfaces"].size(), 450U);
-  EXPECT_EQ(all["disks"].size(), 450U);
+  EXPECT_EQ(all["networkInterfaces"].size(), 110U);
+  EXPECT_EQ(all["disks"].size(), 110U);
   EXPECT_EQ(all["subnets"].size(), 3U);
   EXPECT_EQ(
       all["virtualMachines"][0].at({"properties", "instanceView", "statuses"})[1]["code"].string_or(

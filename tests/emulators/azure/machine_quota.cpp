@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Quotas of cores, and sizes that cannot be had.
+#include "machine.hpp"
+
+#include "core/base/text.hpp"
+
+namespace siteagent::azure_emulator {
+
+using base::equals_ignoring_case;
+
+namespace {
+
+reply refuse(std::string_view code, const std::string& message) {
+  return error_reply(409, {std::string(code), message});
+}
+
+} // namespace
+
+std::int64_t used_cores(
+    const world& w,
+    std::string_view subscription,
+    std::string_view location,
+    std::string_view family
+) {
+  std::int64_t total = 0;
+  for (const auto& key : w.list(kind::virtual_machine, subscription)) {
+    const auto& r = w.resources.at(key);
+    const auto* size = w.offer.find_size(
+        r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or(""), r.location
+    );
+    if (r.location == location && size != nullptr &&
+        (family.empty() || equals_ignoring_case(size->family, family))) {
+      total += size->cores;
+    }
+  }
+  return total;
+}
+
+std::optional<reply> check_cores(
+    const context& c, const size_entry& size, std::string_view location, std::int64_t cores
+) {
+  if (!c.world.quotas_checked) {
+    return std::nullopt;
+  }
+
+  struct limit_row {
+    std::string what;
+    std::int64_t limit;
+    std::int64_t used;
+  };
+
+  const limit_row rows[] = {
+      {"Total Regional Cores",
+       c.world.offer.quota_at(location).cores,
+       used_cores(c.world, c.subscription_id(), location, "")},
+      {size.family + " Cores",
+       c.world.offer.family_limit(size.family, location),
+       used_cores(c.world, c.subscription_id(), location, size.family)},
+  };
+  for (const auto& row : rows) {
+    if (cores <= 0 || row.used + cores <= row.limit) {
+      continue;
+    }
+    return refuse(
+        "OperationNotAllowed",
+        "Operation could not be completed as it results in exceeding approved " + row.what +
+            " quota. Additional details - Deployment Model: Resource Manager, Location: " +
+            std::string(location) + ", Current Limit: " + std::to_string(row.limit) +
+            ", Current Usage: " + std::to_string(row.used) +
+            ", Additional Required: " + std::to_string(cores) +
+            ", (Minimum) New Limit Required: " + std::to_string(row.used + cores) +
+            ". Setup Alerts when Quota reaches threshold. Learn more at "
+            "https://aka.ms/quotamonitoringalerting . Submit a request for Quota increase at "
+            "https://aka.ms/ProdportalCRP/ by specifying parameters listed in the 'Details' "
+            "section "
+            "for deployment to succeed."
+    );
+  }
+  return std::nullopt;
+}
+
+std::optional<reply>
+check_restriction(const context& c, const size_entry& size, std::string_view location) {
+  if (!c.world.offer.is_restricted(size.name, location, false)) {
+    return std::nullopt;
+  }
+  return refuse(
+      "SkuNotAvailable",
+      "The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: " +
+          size.name + "' is currently not available in location '" + std::string(location) +
+          "'. Please try another size or deploy to a different location or different zone. See "
+          "https://aka.ms/azureskunotavailable for details."
+  );
+}
+
+} // namespace siteagent::azure_emulator
