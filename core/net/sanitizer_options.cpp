@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Part of every program of a sanitizer build that uses the HTTP client: what the sanitizers see of
+// cpprestsdk is not instrumented and ends after the leak check, and would be reported as ours.
+
+extern "C" {
+
+[[gnu::visibility("default")]] const char* __asan_default_options();
+[[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+[[gnu::visibility("default")]] const char* __tsan_default_options();
+[[gnu::visibility("default")]] const char* __tsan_default_suppressions();
+
+// The library keeps no frame pointers: without a full unwind nobody knows an allocation is its own.
+const char* __asan_default_options() {
+  return "fast_unwind_on_malloc=0";
+}
+
+// Its threads end only after OpenSSL has cleaned up, and leave what OpenSSL kept for each of them.
+const char* __lsan_default_suppressions() {
+  return "leak:libcpprest.so\n";
+}
+
+// Without this every access within the library is compared with ours.
+const char* __tsan_default_options() {
+  return "ignore_noninstrumented_modules=1";
+}
+
+// Its templates are compiled here and instrumented, the locks they rely on are not.
+const char* __tsan_default_suppressions() {
+  return "race:pplx::\n";
+}
+}
