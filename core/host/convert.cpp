@@ -366,7 +366,7 @@ locate(const value& root, const std::string& pointer, std::string key) {
     const auto parsed = std::from_chars(step.data(), step.data() + step.size(), index);
     if (at->type == value::kind::list && parsed.ec == std::errc() && index < at->list.size()) {
       next = &at->list[index];
-      key += "[" + std::to_string(index) + "]";
+      key.append("[").append(std::to_string(index)).append("]");
     }
     if (next == nullptr) {
       break;
