@@ -429,14 +429,17 @@ base::error map_error(const arm::error_body& body, std::string_view what) {
   // The innermost node with words for people.
   const arm::error_node* spoken = &body.outer();
   for (const arm::error_node& node : body.nodes) {
-    if (!node.message.empty() && base::trim(node.message).front() != '{') {
+    const std::string_view words = base::trim(node.message);
+    if (!words.empty() && words.front() != '{') {
       spoken = &node;
     }
   }
   // Status 200 is the reading of an operation that failed.
-  const std::string heading =
-      body.status == 200 ? "the operation failed, " : "HTTP " + std::to_string(body.status) + " ";
-  std::string message = std::string(what) + ": " + heading + body.root().code;
+  std::string message = std::string(what) + ": ";
+  message += body.status == 200 ? "the operation failed" : "HTTP " + std::to_string(body.status);
+  if (!body.root().code.empty()) {
+    message += " " + body.root().code;
+  }
   if (!spoken->message.empty()) {
     message += ": " + spoken->message;
   }
@@ -453,7 +456,9 @@ base::error map_error(const arm::error_body& body, std::string_view what) {
   e.provider_code = body.root().code;
   e.http_status = body.status;
   add_detail(e, "http_status", body.status);
-  add_detail(e, "provider_code", body.root().code);
+  if (!body.root().code.empty()) {
+    add_detail(e, "provider_code", body.root().code);
+  }
   if (!body.root().target.empty()) {
     add_detail(e, "target", body.root().target);
   }

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t longest_base = 50;
 constexpr std::size_t longest_shared = 61;
 constexpr std::string_view nameless = "waldur-vm";
-constexpr std::array<std::size_t, name_ladder> group_digits{4, 8, 16};
-constexpr std::array<std::size_t, name_ladder> machine_digits{8, 16, 32};
+constexpr std::array<std::size_t, group_ladder> group_digits{4, 8, 16, 32};
+constexpr std::array<std::size_t, machine_ladder> machine_digits{8, 16, 32};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

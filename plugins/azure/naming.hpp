@@ -18,10 +18,12 @@ inline constexpr std::string_view default_user_name = "waldur";
 // characters; never empty.
 std::string sanitize(std::string_view name);
 
-// How many names are tried before an order is refused because they all belong to somebody else.
-inline constexpr unsigned name_ladder = 3;
+// How many names are tried before an order is refused because they all belong to somebody else. The
+// last rung carries the whole uuid.
+inline constexpr unsigned group_ladder = 4;
+inline constexpr unsigned machine_ladder = 3;
 
-// A group of its own: group-<hex>-<machine>, 4, 8 or 16 digits of the uuid by rung (0..2).
+// A group of its own: group-<hex>-<machine>, 4, 8, 16 or 32 digits of the uuid by rung.
 std::string dedicated_group(std::string_view machine, std::string_view uuid_hex, unsigned rung);
 // In a shared group the machine carries 8, 16 or 32 digits of the uuid; at most 61 characters, so
 // that the network's name stays within Azure's 64.

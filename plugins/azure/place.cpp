@@ -78,7 +78,7 @@ base::result<place> choose_group(
 ) {
   const std::string machine = sanitize(resource_name);
   std::string last;
-  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+  for (unsigned rung = 0; rung < group_ladder; ++rung) {
     const std::string group = dedicated_group(machine, uuid_digits(who), rung);
     last = "resource-group " + group;
     if (!cloud.names().take(group, who.value)) {
@@ -104,7 +104,7 @@ base::result<place> choose_machine(
 ) {
   const std::string& group = s.default_resource_group;
   std::string last;
-  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+  for (unsigned rung = 0; rung < machine_ladder; ++rung) {
     const std::string machine = shared_machine(resource_name, uuid_digits(who), rung);
     last = "virtual-machine " + machine;
     if (!cloud.names().take(group + "/" + machine, who.value)) {
@@ -172,7 +172,7 @@ std::optional<place> place_of(const belongings& found, const settings& s) {
 std::vector<resource_id>
 places_by_name(const settings& s, const owner& who, std::string_view resource_name) {
   std::vector<resource_id> out;
-  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+  for (unsigned rung = 0; rung < (s.is_shared_group() ? machine_ladder : group_ladder); ++rung) {
     if (s.is_shared_group()) {
       out.push_back(machine_in(
           s, s.default_resource_group, shared_machine(resource_name, uuid_digits(who), rung)

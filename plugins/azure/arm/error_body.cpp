@@ -105,7 +105,7 @@ error_body parse_error(int status, const base::json& body) {
   const base::json& envelope = body["error"];
   walk(envelope.is_object() ? envelope : body, 0, out);
   if (out.nodes.empty()) {
-    out.nodes.push_back({"Http" + std::to_string(status), "", ""});
+    out.nodes.push_back({"", "", ""});
   }
   return out;
 }
@@ -117,7 +117,7 @@ error_body parse_error(int status, std::string_view body) {
   }
   error_body out;
   out.status = status;
-  out.nodes.push_back({"Http" + std::to_string(status), "the answer is not JSON", ""});
+  out.nodes.push_back({"", "the answer is not JSON", ""});
   return out;
 }
 

@@ -31,7 +31,7 @@ struct error_body {
 };
 
 // Envelope, bare object, status document, JSON text inside a message (unwrapped), HTML. A body
-// without a code gets one made from the status ("Http502").
+// without a code gets one node with an empty one.
 error_body parse_error(int status, std::string_view body);
 error_body parse_error(int status, const base::json& body);
 

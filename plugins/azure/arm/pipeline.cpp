@@ -232,7 +232,8 @@ base::result<response> pipeline::read(
       return base::with_context(go_on.error(), what);
     }
     const reason why = reason_of(failure);
-    const bool passing = why == reason::ambiguous || failure.http_status == 429 || why == reason::throttled;
+    const bool passing =
+        why == reason::ambiguous || failure.http_status == 429 || why == reason::throttled;
     // A 404 without a meaningful code will not get better within seconds.
     const bool hopeless =
         !passing || failure.http_status == 404 || (!lasting && attempt + 1 >= brief_attempts);

@@ -42,17 +42,19 @@ INSTANTIATE_TEST_SUITE_P(
     )
 );
 
-TEST(azure_naming, a_dedicated_group_climbs_from_four_to_sixteen_digits) {
+TEST(azure_naming, a_dedicated_group_climbs_from_four_digits_to_the_whole_uuid) {
   EXPECT_EQ(dedicated_group("web", hex, 0), "group-0123-web");
   EXPECT_EQ(dedicated_group("web", hex, 1), "group-01234567-web");
   EXPECT_EQ(dedicated_group("web", hex, 2), "group-0123456789abcdef-web");
+  EXPECT_EQ(dedicated_group("web", hex, 3), "group-" + std::string(hex) + "-web");
+  EXPECT_LE(dedicated_group(sanitize(std::string(80, 'n')), hex, 3).size(), 90U);
   EXPECT_EQ(dedicated_group("web", "ab", 0), "group-ab00-web");
 }
 
 TEST(azure_naming, a_machine_in_a_shared_group_carries_the_uuid_and_stays_short) {
   EXPECT_EQ(shared_machine("Web 1", hex, 0), "web-1-01234567");
   const std::string name(80, 'n');
-  for (unsigned rung = 0; rung < name_ladder; ++rung) {
+  for (unsigned rung = 0; rung < machine_ladder; ++rung) {
     const std::string machine = shared_machine(name, hex, rung);
     EXPECT_LE(machine.size(), 61U);
     EXPECT_LE(
