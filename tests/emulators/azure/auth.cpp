@@ -268,9 +268,8 @@ reply configuration(const emulators::call& call, const std::string& tenant, bool
   );
 }
 
-reply discovery(const net::server_request& http, const emulators::call& call) {
+reply discovery(const emulators::call& call) {
   const std::string host = call.base_url.substr(call.base_url.find("//") + 2);
-  static_cast<void>(http);
   return json_reply(
       200,
       json::object(
@@ -315,7 +314,7 @@ answer_login(const world& w, const net::server_request& http, const emulators::c
     return configuration(call, s[0], adfs);
   }
   if (n == 3 && is(0, "common") && is(1, "discovery") && is(2, "instance")) {
-    return discovery(http, call);
+    return discovery(call);
   }
   return std::nullopt;
 }

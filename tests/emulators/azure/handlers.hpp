@@ -21,7 +21,7 @@ reply list_resources(context& c, std::string_view group); // "" = the whole subs
 // Common to all kinds (resources.cpp). The group exists.
 reply get_resource(context& c, const resource_path& path);
 reply list_kind(context& c, kind k, std::string_view group);
-reply list_children(context& c, const resource_path& parent, kind child_kind);
+reply list_children(context& c, const resource_path& parent); // of its only child type
 reply patch_tags(context& c, const resource_path& path);
 
 // Network (network_*.cpp).

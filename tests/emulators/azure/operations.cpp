@@ -56,7 +56,7 @@ std::string job_name(std::string_view name) {
   return out;
 }
 
-std::string new_operation_id(const context& c, const operation_plan& plan) {
+std::string new_operation_id(const operation_plan& plan) {
   if (plan.action != action::remove_group) {
     return base::uuid::random().dashed();
   }
@@ -65,7 +65,6 @@ std::string new_operation_id(const context& c, const operation_plan& plan) {
       {{"jobId", "RESOURCEGROUPDELETIONJOB-" + job_name(name) + "-" + job_name(plan.location)},
        {"jobLocation", plan.location}}
   );
-  static_cast<void>(c);
   return base64url(job.dump());
 }
 
@@ -220,7 +219,7 @@ reply result_answer(world& w, const context& c, const operation& op) {
 
 operation& begin(context& c, const operation_plan& plan) {
   operation op;
-  op.id = new_operation_id(c, plan);
+  op.id = new_operation_id(plan);
   op.action = plan.action;
   op.pace = plan.pace;
   op.subject = plan.subject;

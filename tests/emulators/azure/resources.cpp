@@ -70,8 +70,7 @@ reply list_kind(context& c, kind k, std::string_view group) {
   );
 }
 
-reply list_children(context& c, const resource_path& parent, kind child_kind) {
-  static_cast<void>(child_kind);
+reply list_children(context& c, const resource_path& parent) {
   settle(c.world, {parent.key(), parent.group_key()}, c.now());
   if (c.world.find_group(parent.subscription, parent.group) == nullptr) {
     return group_not_found(parent.group);

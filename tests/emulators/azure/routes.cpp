@@ -288,7 +288,7 @@ reply route_in_group(context& c, const std::string& group, const parts& p) {
     return unknown_type(c, p[0], p[1] + "/" + p[3]);
   }
   if (p.size() == 4) {
-    return is_get(c) ? list_children(c, path, *child) : not_allowed(c);
+    return is_get(c) ? list_children(c, path) : not_allowed(c);
   }
   path.kind = *child;
   path.child = p[4];

@@ -161,8 +161,7 @@ check_location(const context& c, const resource_path& path, const resource* exis
 
 namespace {
 
-reply etag_mismatch(std::string given, const resource* existing, const context& c) {
-  static_cast<void>(c);
+reply etag_mismatch(std::string given, const resource* existing) {
   if (existing != nullptr && !is_network(existing->path.kind)) {
     if (given.size() < 2 || given.front() != '"') {
       given = "\"" + given + "\"";
@@ -208,7 +207,7 @@ std::optional<reply> check_preconditions(const context& c, const resource* exist
     return std::nullopt;
   }
   if (existing == nullptr) {
-    return etag_mismatch(match, nullptr, c);
+    return etag_mismatch(match, nullptr);
   }
   const std::string current = is_network(existing->path.kind)
                                   ? existing->etag
@@ -216,7 +215,7 @@ std::optional<reply> check_preconditions(const context& c, const resource* exist
   if (match == "*" || match == current) {
     return std::nullopt;
   }
-  return etag_mismatch(match, existing, c);
+  return etag_mismatch(match, existing);
 }
 
 namespace {
@@ -262,25 +261,23 @@ std::optional<reply> check_reference(
     return std::nullopt;
   }
   const std::string state(text_of(target->state, true));
-  return [&] {
-    reply r = error_reply(
-        429,
-        {"RetryableError",
-         "A retryable error occurred.",
-         "",
-         json::array({json::object(
-             {{"code", "ReferencedResourceNotProvisioned"},
-              {"message",
-               "Cannot proceed with operation because resource " + target->path.id() +
-                   " used by resource " + referrer.id() +
-                   " is not in Succeeded state. Resource is in " + state +
-                   " state and the last operation that updated/is updating the resource is " +
-                   last_operation(*target) + "."}}
-         )})}
-    );
-    r.headers.emplace_back("Retry-After", "10");
-    return r;
-  }();
+  reply r = error_reply(
+      429,
+      {"RetryableError",
+       "A retryable error occurred.",
+       "",
+       json::array({json::object(
+           {{"code", "ReferencedResourceNotProvisioned"},
+            {"message",
+             "Cannot proceed with operation because resource " + target->path.id() +
+                 " used by resource " + referrer.id() +
+                 " is not in Succeeded state. Resource is in " + state +
+                 " state and the last operation that updated/is updating the resource is " +
+                 last_operation(*target) + "."}}
+       )})}
+  );
+  r.headers.emplace_back("Retry-After", "10");
+  return r;
 }
 
 std::uint32_t cidr::last() const {
