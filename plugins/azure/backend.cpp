@@ -67,6 +67,10 @@ resource_id machine_or_throw(std::string_view target, const settings& s) {
   return *resource_id::parse(text);
 }
 
+std::string_view word_of(decision d) {
+  return d == decision::accept ? "accept" : d == decision::reject ? "reject" : "wait";
+}
+
 std::string_view word_of(presence p) {
   return p == presence::present ? "present" : p == presence::absent ? "absent" : "unknown";
 }
@@ -89,10 +93,10 @@ void backend::ping(sagent::call& call, const sagent::request& request) {
 }
 
 void backend::evaluate_order(sagent::call& call, const sagent::request& request) {
-  const std::string objection = objection_to(body_or_throw(request), s_);
-  json out = json::object({{"decision", objection.empty() ? "accept" : "reject"}});
-  if (!objection.empty()) {
-    out.set("reason", objection);
+  const evaluation e = evaluate(body_or_throw(request), s_);
+  json out = json::object({{"decision", word_of(e.verdict)}});
+  if (!e.reason.empty()) {
+    out.set("reason", e.reason);
   }
   call.emit(out.dump());
 }
@@ -208,7 +212,7 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
   if (body["resources"].size() == 0) {
     return;
   }
-  auto lists = inventory::read(cloud_, scope, true);
+  auto lists = inventory::read(cloud_, scope, body["resources"].size(), true);
   if (!lists) {
     raise(std::move(lists).error());
   }
@@ -245,7 +249,7 @@ void backend::report_usage(sagent::call& call, const sagent::request& request) {
   std::optional<inventory> lists;
   std::map<std::string, std::int64_t> disks;
   if (current) {
-    auto read = inventory::read(cloud_, scope, false);
+    auto read = inventory::read(cloud_, scope, body["resources"].size(), false);
     if (!read) {
       raise(std::move(read).error());
     }

@@ -8,6 +8,8 @@ namespace siteagent::azure {
 
 namespace {
 
+constexpr std::size_t few = 2;
+
 std::map<std::string, base::json> by_id(std::vector<base::json> list) {
   std::map<std::string, base::json> out;
   for (base::json& item : list) {
@@ -54,10 +56,14 @@ std::string objection_to_id(const std::string& backend_id, const settings& s) {
   return "";
 }
 
-base::result<inventory>
-inventory::read(const services& cloud, const arm::scope& call, bool with_addresses) {
+base::result<inventory> inventory::read(
+    const services& cloud, const arm::scope& call, std::size_t wanted, bool with_addresses
+) {
   inventory out;
   out.with_addresses_ = with_addresses;
+  if (wanted <= few) {
+    return out;
+  }
   auto machines = cloud.compute().machines(call);
   if (!machines) {
     return machines.error();

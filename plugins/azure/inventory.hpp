@@ -21,9 +21,10 @@ struct sighting {
 
 class inventory {
 public:
-  // The lists. `with_addresses` false reads the models alone.
+  // The lists; none for one or two wanted machines, which are cheaper to read one by one.
+  // `with_addresses` false reads the models alone.
   static base::result<inventory>
-  read(const services& cloud, const arm::scope& call, bool with_addresses);
+  read(const services& cloud, const arm::scope& call, std::size_t wanted, bool with_addresses);
 
   // A machine missing in the list is looked up twice before it counts as absent.
   sighting find(
@@ -32,9 +33,6 @@ public:
       const settings& s,
       const std::string& backend_id
   ) const;
-
-  // Models by id_key.
-  const std::map<std::string, base::json>& machines() const { return machines_; }
 
 private:
   machine_facts facts_of(const std::string& key, const base::json& model) const;

@@ -223,6 +223,14 @@ base::result<std::string> read_ssh_key(const base::json& body, const std::string
         name, "set ssh_public_key, or ssh_key to the UUID of a key of the service provider"
     );
   }
+  if (body.find("ssh_keys") == nullptr) {
+    return make_error(
+        reason::ambiguous,
+        base::error_code::not_ready,
+        "the keys of the service provider are not known at the moment; the order for " + name +
+            " waits"
+    );
+  }
   const auto wanted = base::uuid::parse(reference);
   const auto key = wanted ? registered_key(body["ssh_keys"], *wanted) : std::nullopt;
   if (!key || key->empty()) {
@@ -359,19 +367,26 @@ base::result<machine_order> read_order(const base::json& body, const settings& s
   return out;
 }
 
-std::string objection_to(const base::json& body, const settings& s) {
+evaluation evaluate(const base::json& body, const settings& s) {
+  const auto judged = [](std::string objection) {
+    const decision verdict = objection.empty() ? decision::accept : decision::reject;
+    return evaluation{verdict, std::move(objection)};
+  };
   const std::string type = body["order"]["type"].string_or("Create");
   if (type == "Update") {
-    return objection_to_update(body["order"]);
+    return judged(objection_to_update(body["order"]));
   }
   if (type == "Terminate") {
-    return objection_to_terminate(body, s);
+    return judged(objection_to_terminate(body, s));
   }
   if (type == "Restore") {
-    return "";
+    return {};
   }
   const auto order = read_order(body, s);
-  return order ? "" : order.error().message;
+  if (!order && order.error().code == base::error_code::not_ready) {
+    return {decision::wait, order.error().message};
+  }
+  return judged(order ? "" : order.error().message);
 }
 
 } // namespace siteagent::azure

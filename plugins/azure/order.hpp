@@ -6,6 +6,7 @@
 #include "core/base/result.hpp"
 #include "plugins/azure/settings.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,12 +24,20 @@ struct machine_order {
 
 // Reads body.order, body.resource and body.ssh_keys. Checks in the order location, size, image, SSH
 // key, then the rest. Errors are `invalid`; their message and public message are the same text.
+// `not_ready` when the order names a registered key and the host did not say which keys there are.
 base::result<machine_order> read_order(const base::json& body, const settings& s);
 
 // Location, size and image of an order that names none of them: the defaults, for diagnostics.
 base::result<machine_order> read_defaults(const base::json& body, const settings& s);
 
-// Why an order of any type would not be carried out; empty: it would. For evaluate_order.
-std::string objection_to(const base::json& body, const settings& s);
+enum class decision : std::uint8_t { accept, reject, wait };
+
+struct evaluation {
+  decision verdict = decision::accept;
+  std::string reason; // for the customer; empty when accepted
+};
+
+// Would an order of any type be carried out, as far as can be told without asking Azure?
+evaluation evaluate(const base::json& body, const settings& s);
 
 } // namespace siteagent::azure

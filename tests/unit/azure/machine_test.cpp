@@ -169,15 +169,26 @@ TEST_F(azure_machine, one_missing_list_entry_proves_nothing) {
        R"({"value":[]})",
        {}}
   );
-  ask_for({{"a", machine_id()}});
+  ask_for({{"a", machine_id()}, {"b", "x"}, {"c", "y"}});
   const fake_call call = run(&backend::pull_resources);
   EXPECT_EQ(call.emitted.at(0)["presence"].string_or(""), "present");
   EXPECT_EQ(call.emitted.at(0)["power"].string_or(""), "running");
 }
 
-TEST_F(azure_machine, a_list_that_cannot_be_read_is_the_calls_failure) {
+TEST_F(azure_machine, one_machine_is_read_without_any_list) {
   create();
   ask_for({{"a", machine_id()}});
+  const fake_call call = run(&backend::pull_resources);
+  EXPECT_EQ(call.emitted.at(0)["presence"].string_or(""), "present");
+  EXPECT_EQ(
+      call.emitted.at(0)["metadata"]["virtual_machine"]["public_ip"].string_or(""), "203.0.113.10"
+  );
+  EXPECT_EQ(arm.count_requests("GET", "/virtualMachines?"), 0U);
+}
+
+TEST_F(azure_machine, a_list_that_cannot_be_read_is_the_calls_failure) {
+  create();
+  ask_for({{"a", machine_id()}, {"b", machine_id()}, {"c", machine_id()}});
   arm.script(
       {"GET",
        "/virtualMachines?",

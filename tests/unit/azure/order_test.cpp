@@ -119,6 +119,9 @@ TEST(azure_order, refuses_a_key_nobody_registered) {
       a.erase("ssh_public_key");
       a.set("ssh_key_uuid", reference);
     });
+    EXPECT_EQ(evaluate(body, defaults()).verdict, decision::wait); // no keys told is not no keys
+    body.set("ssh_keys", base::json::object());
+    EXPECT_EQ(evaluate(body, defaults()).verdict, decision::reject);
     EXPECT_NE(refusal(body).find("not registered"), std::string::npos);
   }
 }
@@ -180,7 +183,7 @@ TEST(azure_order, updates_are_refused_only_when_something_would_change) {
   const auto update = [](const char* text) {
     base::json body = base::json::object();
     body.set("order", *base::json::parse(text));
-    return objection_to(body, defaults());
+    return evaluate(body, defaults()).reason;
   };
   EXPECT_EQ(update(R"({"type":"Update","limits":{"cpu":2},"old_limits":{"cpu":"2.0"}})"), "");
   EXPECT_NE(update(R"({"type":"Update","limits":{"cpu":4},"old_limits":{"cpu":2}})"), "");
@@ -191,7 +194,7 @@ TEST(azure_order, terminations_are_refused_for_foreign_ids_only) {
   const auto terminate = [](const std::string& id) {
     base::json body = *base::json::parse(R"({"order":{"type":"Terminate"},"resource":{}})");
     body.member_ref("resource").set("backend_id", id);
-    return objection_to(body, defaults());
+    return evaluate(body, defaults()).reason;
   };
   const std::string tail = "/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/v";
   EXPECT_EQ(terminate("/subscriptions/11111111-1111-1111-1111-111111111111" + tail), "");
