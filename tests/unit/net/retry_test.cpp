@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <ostream>
 
 namespace siteagent::net {
 
@@ -17,6 +18,10 @@ struct advice {
   header_list headers;
   std::optional<long> expected_ms;
 };
+
+void PrintTo(const advice& c, std::ostream* to) {
+  *to << (c.headers.empty() ? "none" : c.headers.back().first + ": " + c.headers.back().second);
+}
 
 class retry_after_of : public testing::TestWithParam<advice> {};
 
@@ -120,6 +125,10 @@ struct link_case {
   const char* value;
   std::optional<std::string> page;
 };
+
+void PrintTo(const link_case& c, std::ostream* to) {
+  *to << c.value;
+}
 
 class next_page_of : public testing::TestWithParam<link_case> {};
 

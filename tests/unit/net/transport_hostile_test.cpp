@@ -5,12 +5,17 @@
 
 #include <gmock/gmock.h>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <ostream>
 #include <thread>
 
 namespace siteagent::net::test {
@@ -136,6 +141,10 @@ struct idle_end {
   int threads;
 };
 
+void PrintTo(const idle_end& c, std::ostream* to) {
+  *to << (c.is_reset ? "reset, " : "closed, ") << c.threads << " threads";
+}
+
 class idle_connection : public testing::TestWithParam<idle_end> {};
 
 TEST_P(idle_connection, closed_by_the_server_is_replaced_unseen) {
@@ -196,6 +205,10 @@ struct bad_answer {
   std::string bytes;
 };
 
+void PrintTo(const bad_answer& c, std::ostream* to) {
+  *to << c.what;
+}
+
 class undecodable : public testing::TestWithParam<bad_answer> {};
 
 TEST_P(undecodable, answer_is_an_error_of_its_kind) {
@@ -254,6 +267,10 @@ struct endless {
   std::string head;
   std::string again;
 };
+
+void PrintTo(const endless& c, std::ostream* to) {
+  *to << c.what;
+}
 
 class too_large : public testing::TestWithParam<endless> {};
 
@@ -346,6 +363,10 @@ struct ended_wait {
   error_code expected;
 };
 
+void PrintTo(const ended_wait& c, std::ostream* to) {
+  *to << c.method << (c.end == when::deadline ? " at its deadline" : " when stopped");
+}
+
 class unanswered : public testing::TestWithParam<ended_wait> {};
 
 TEST_P(unanswered, request_ends_when_it_has_to) {
@@ -426,15 +447,36 @@ TEST(hostile, sixty_four_threads_get_each_their_own_answer) {
   EXPECT_EQ(right, 640);
 }
 
-// A port that nobody listens on: taken and given back.
-std::string refusing_url() {
-  return hostile_server(echo_target).url();
-}
+// A port that nobody listens on, and that nobody else can take meanwhile.
+class refusing_port {
+public:
+  refusing_port() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* plain = reinterpret_cast<sockaddr*>(&address_);
+    socklen_t size = sizeof(address_);
+    EXPECT_EQ(bind(socket_, plain, size), 0);
+    EXPECT_EQ(getsockname(socket_, plain, &size), 0);
+  }
+
+  refusing_port(const refusing_port&) = delete;
+  refusing_port& operator=(const refusing_port&) = delete;
+
+  ~refusing_port() { close(socket_); }
+
+  std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(ntohs(address_.sin_port)) + "/";
+  }
+
+private:
+  int socket_;
+  sockaddr_in address_{};
+};
 
 TEST(hostile, a_refused_connection_was_certainly_not_sent) {
-  const std::string url = refusing_url();
+  const refusing_port port;
   for (const char* method : {"GET", "POST", "PUT"}) {
-    const auto got = make()->perform(write(method, url, "{}"));
+    const auto got = make()->perform(write(method, port.url(), "{}"));
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, error_code::transient) << method;
     EXPECT_FALSE(got.error().may_have_been_sent) << method;
@@ -443,7 +485,8 @@ TEST(hostile, a_refused_connection_was_certainly_not_sent) {
 }
 
 TEST(hostile, an_error_names_method_and_origin_but_never_query_or_credentials) {
-  request r = get(refusing_url() + "path?sig=hunter2");
+  const refusing_port port;
+  request r = get(port.url() + "path?sig=hunter2");
   r.headers = {{"Authorization", "Bearer hunter2"}};
   const auto got = make()->perform(r);
   ASSERT_FALSE(got);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <ostream>
 
 namespace siteagent::net::test {
 
@@ -126,6 +127,10 @@ struct bad_request {
   request r;
 };
 
+void PrintTo(const bad_request& c, std::ostream* to) {
+  *to << c.what;
+}
+
 class refused_request : public testing::TestWithParam<bad_request> {};
 
 TEST_P(refused_request, never_reaches_the_server) {
@@ -212,6 +217,10 @@ struct good_answer {
   int status;
   std::string body;
 };
+
+void PrintTo(const good_answer& c, std::ostream* to) {
+  *to << c.what;
+}
 
 class decoded_answer : public testing::TestWithParam<good_answer> {};
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace siteagent::net {
 
 namespace {
@@ -12,6 +14,10 @@ struct accepted {
   const char* origin;
   const char* target;
 };
+
+void PrintTo(const accepted& c, std::ostream* to) {
+  *to << c.text;
+}
 
 class accepted_url : public testing::TestWithParam<accepted> {};
 
