@@ -169,7 +169,7 @@ void order_run::post_facts(
       );
     }
   };
-  if (!limits.empty() && !same_limits(limits, resource.limits)) {
+  if (!limits.empty()) {
     attempt("limits", [&] { return waldur_.set_limits(resource.uuid, limits); });
   }
   const base::json& metadata = facts["metadata"];
@@ -202,7 +202,8 @@ order_step order_run::adopt(const waldur::resource& resource) {
   }
   log_.info("machine of an earlier run found", {{"backend_id", resource.backend_id}});
   const waldur::limits own = limits_of((*row)["limits"]);
-  post_facts(resource, *row, own.empty() ? order_.limits : own);
+  const waldur::limits& wanted = own.empty() ? order_.limits : own;
+  post_facts(resource, *row, same_limits(wanted, resource.limits) ? waldur::limits{} : wanted);
   return done();
 }
 

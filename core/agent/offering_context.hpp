@@ -74,6 +74,10 @@ public:
   base::result<void> admit(backend& cloud);
   // The credentials were refused: opens the circuit and tells the operator once.
   void hold(const base::error& e);
+
+  // Registration finds or makes one record per offering: one mode at a time.
+  std::mutex& registration() { return registration_mutex_; }
+
   // true the first time a text is given: for warnings wanted once per offering.
   bool first_time(const std::string& what);
 
@@ -91,6 +95,8 @@ private:
 
   std::mutex backend_mutex_;
   std::map<std::string, std::shared_ptr<backend>> backends_; // shared by the roles
+
+  std::mutex registration_mutex_;
 
   std::mutex said_mutex_;
   std::set<std::string> said_;

@@ -13,6 +13,7 @@ namespace siteagent::agent {
 
 namespace {
 
+constexpr const char* executing = "executing";
 constexpr unsigned write_attempts = 3;
 constexpr std::chrono::seconds write_pause{1};
 constexpr std::chrono::seconds longest_write_pause{30};
@@ -78,7 +79,7 @@ order_step order_run::go() {
   if (order_.state == "pending-provider") {
     return decide();
   }
-  if (order_.state == "executing") {
+  if (order_.state == executing) {
     return dispatch();
   }
   log_.info("order needs nothing from the agent", {{"state", order_.state}});
@@ -151,7 +152,7 @@ order_step order_run::approve() {
     return later(base::with_context(std::move(fresh).error(), "read order after approval"));
   }
   order_ = *std::move(fresh);
-  if (order_.state == "executing") {
+  if (order_.state == executing) {
     log_.info("order approved");
     return dispatch();
   }
@@ -199,30 +200,48 @@ order_step order_run::erred(const base::error& why, bool clear_resource) {
   return report();
 }
 
-// Reads the state first: somebody may have closed the order meanwhile.
-order_step order_run::report() {
-  const order_memory::verdict verdict = *memory_->pending;
-  const base::result<void> told = repeat_write(env_, [&]() -> base::result<void> {
+// One attempt to close the order. true: it was us.
+base::result<bool> order_run::close(const order_memory::verdict& verdict) {
+  for (const bool last_look : {false, true}) {
     const base::result<std::string> state = waldur_.get_order_state(order_.uuid);
     if (!state) {
       return state.error();
     }
-    if (*state != "executing") {
+    if (*state != executing) {
       log_.warning("order was closed by somebody else", {{"state", *state}});
-      return {};
+      return false;
     }
     base::result<void> answer = verdict.done ? waldur_.set_done(order_.uuid)
                                              : waldur_.set_erred(order_.uuid, verdict.message);
-    if (!answer && is_state_conflict(answer.error())) {
-      // Between our look and our word; the next look decides.
-      answer.error().code = base::error_code::transient;
+    if (answer) {
+      return true;
     }
-    return answer;
+    // A conflict: closed between our look and our word, so the next look decides.
+    if (last_look || !is_state_conflict(answer.error())) {
+      return std::move(answer).error();
+    }
+  }
+  return false;
+}
+
+order_step order_run::report() {
+  const order_memory::verdict verdict = *memory_->pending;
+  bool ours = false;
+  const base::result<void> told = repeat_write(env_, [&]() -> base::result<void> {
+    const base::result<bool> closed = close(verdict);
+    if (!closed) {
+      return closed.error();
+    }
+    ours = *closed;
+    return {};
   });
   if (!told) {
     return later(
         base::with_context(told.error(), verdict.done ? "set order done" : "set order erred")
     );
+  }
+  if (!ours) {
+    return finished();
   }
   if (verdict.clear_resource && order_.resource) {
     const base::result<void> cleared =
@@ -233,7 +252,7 @@ order_step order_run::report() {
   }
   log_.info(verdict.done ? "order done" : "order erred", {{"reference", reference_}});
   const base::result<std::string> after = waldur_.get_order_state(order_.uuid);
-  if (after && *after == "executing") {
+  if (after && *after == executing) {
     // The server closes "the" executing order of a resource; with two of them it may close none.
     log_.warning("Waldur took the report but still shows the order as executing");
   }

@@ -38,6 +38,7 @@ private:
   order_step reject(std::string_view comment);
   order_step dispatch();
   order_step report();
+  base::result<bool> close(const order_memory::verdict& verdict);
   order_step done();
   order_step erred(const base::error& why, bool clear_resource = false);
   order_step later(const base::error& why);

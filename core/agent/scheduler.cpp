@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -24,11 +25,13 @@ constexpr std::chrono::seconds tick{1};
 constexpr std::chrono::seconds closest_passes{5};
 constexpr std::chrono::minutes registration_interval{5};
 constexpr std::chrono::hours complaint_interval{1};
+// A pass over thousands of machines takes its time; one that takes longer than this is stuck.
+constexpr std::chrono::hours longest_pass{6};
 
 class order_worker final : public mode_worker {
 public:
-  order_worker(offering_context& offering, portal& waldur, environment& env)
-      : offering_(offering), pass_(offering, waldur, env), sweep_(offering, waldur, env) {}
+  order_worker(offering_context& offering, portal& waldur, environment& env, environment& upkeep)
+      : offering_(offering), pass_(offering, waldur, env), sweep_(offering, waldur, upkeep) {}
 
   base::result<void> pass() override { return pass_.start(); }
 
@@ -85,15 +88,17 @@ private:
   usage_report report_;
 };
 
-std::unique_ptr<mode_worker>
-make_worker(mode m, offering_context& offering, portal& waldur, environment& env) {
+// `upkeep` has a pool of its own: what is not an order must not queue up behind long creates.
+std::unique_ptr<mode_worker> make_worker(
+    mode m, offering_context& offering, portal& waldur, environment& env, environment& upkeep
+) {
   switch (m) {
   case mode::order_process:
-    return std::make_unique<order_worker>(offering, waldur, env);
+    return std::make_unique<order_worker>(offering, waldur, env, upkeep);
   case mode::membership_sync:
-    return std::make_unique<sync_worker>(offering, waldur, env);
+    return std::make_unique<sync_worker>(offering, waldur, upkeep);
   case mode::report:
-    return std::make_unique<report_worker>(offering, waldur, env);
+    return std::make_unique<report_worker>(offering, waldur, upkeep);
   }
   return nullptr;
 }
@@ -167,7 +172,7 @@ class agent::loop {
 public:
   loop(agent& owner, offering_context& offering, mode m, std::unique_ptr<portal> waldur)
       : owner_(owner), offering_(offering), mode_(m), waldur_(std::move(waldur)),
-        worker_(make_worker(m, offering, *waldur_, owner.env_)),
+        worker_(make_worker(m, offering, *waldur_, owner.env_, owner.upkeep_)),
         log_(offering.log().with("mode", std::string(name_of(m)))) {}
 
   bool same_offering(const loop& other) const { return &offering_ == &other.offering_; }
@@ -228,6 +233,8 @@ private:
   }
 
   void pass() {
+    const progress_board::activity activity =
+        owner_.progress_.begin("pass of " + offering_.config().name, longest_pass);
     base::result<void> answer = worker_->pass();
     fine_ = answer.has_value();
     if (!fine_ && !owner_.env_.stop.stop_requested()) {
@@ -236,6 +243,7 @@ private:
   }
 
   void register_now() {
+    const std::lock_guard one_mode(offering_.registration());
     const base::result<void> answer = waldur_->register_agent(
         name_of(mode_),
         worker_->processor(),
@@ -271,7 +279,9 @@ agent::agent(
     std::stop_token stop
 )
     : options_(std::move(options)), portals_(std::move(portals)), progress_(clock),
-      pool_(options_.workers), env_{clock, waits, std::move(stop), progress_, locks_, pool_},
+      pool_(options_.workers),
+      upkeep_pool_(options_.workers), env_{clock, waits, stop, progress_, locks_, pool_},
+      upkeep_{clock, waits, stop, progress_, locks_, upkeep_pool_},
       started_at_(base::to_rfc3339(clock.wall())) {
   const agent_settings settings{
       config.timezone, config.reporting_periods, config.expose_backend_error_details};

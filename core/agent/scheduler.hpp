@@ -66,7 +66,7 @@ public:
   const progress_board& progress() const { return progress_; }
 
   // No order, sync or sweep is under way on the pool. [any thread]
-  bool is_idle() const { return pool_.is_idle(); }
+  bool is_idle() const { return pool_.is_idle() && upkeep_pool_.is_idle(); }
 
 private:
   class loop;
@@ -78,7 +78,9 @@ private:
   progress_board progress_;
   resource_locks locks_;
   worker_pool pool_;
+  worker_pool upkeep_pool_; // status sync and sweep
   environment env_;
+  environment upkeep_; // as env_, with the other pool
   std::string started_at_;
   std::vector<std::unique_ptr<offering_context>> offerings_;
   std::vector<std::unique_ptr<loop>> loops_;

@@ -36,12 +36,12 @@ void sweep::start() {
 }
 
 void sweep::run() {
-  if (env_.stop.stop_requested() || offering_.breaker().is_open()) {
+  if (env_.stop.stop_requested()) {
     return;
   }
   const base::result<std::shared_ptr<backend>> cloud =
       offering_.backend_for(offering_.config().order_processing_backend);
-  if (!cloud) {
+  if (!cloud || !offering_.admit(**cloud)) {
     return; // the order pass says so
   }
   const base::result<std::map<base::uuid, found>> objects = list(**cloud);

@@ -23,7 +23,7 @@ const std::vector<std::string_view> commands = {"validate", "diagnose", "plugin"
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
     "--mode", "--config-file", "--once", "--workers", "--plugin-dir", "--help", "--version"};
-const std::vector<std::string> modes = {
+const std::vector<std::string_view> modes = {
     "order_process", "report", "membership_sync", "event_process", "all"};
 
 bool takes_value(std::string_view word) {
@@ -56,6 +56,9 @@ std::optional<std::string> find_typo(int argc, const char* const* argv) {
     }
     if (takes_value(word)) {
       ++i;
+      if ((word == "-m" || word == "--mode") && i < argc && !is_one_of(argv[i], modes)) {
+        return "unknown mode '" + std::string(argv[i]) + "'" + suggestion(argv[i], modes);
+      }
     } else if (!word.starts_with("-") && expected != nullptr) {
       if (!is_one_of(word, *expected)) {
         return "unknown command '" + std::string(word) + "'" + suggestion(word, *expected);
@@ -89,7 +92,7 @@ void describe(CLI::App& app, command_line& made) {
           "." + std::to_string(SAGENT_ABI_MINOR)
   );
   app.add_option("-m,--mode", made.mode, "What to do")
-      ->check(CLI::IsMember(modes))
+      ->check(CLI::IsMember(std::vector<std::string>(modes.begin(), modes.end())))
       ->type_name("MODE")
       ->capture_default_str();
   add_config(app, made);

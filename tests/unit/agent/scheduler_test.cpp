@@ -6,8 +6,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <thread>
+#include <utility>
 
 namespace siteagent::agent::test {
 
@@ -30,15 +33,20 @@ public:
     while (pool_owner_ != nullptr && !pool_owner_->is_idle()) {
       std::this_thread::yield();
     }
-    clock_.advance(time);
+    clock_.advance(std::min(time, longest_));
     return !stop.stop_requested();
   }
 
-  void follow(const agent* owner) { pool_owner_ = owner; }
+  // `longest`: what the clock moves at most per wait.
+  void follow(const agent* owner, std::chrono::milliseconds longest = std::chrono::hours(1)) {
+    pool_owner_ = owner;
+    longest_ = longest;
+  }
 
 private:
   base::manual_clock& clock_;
   const agent* pool_owner_ = nullptr; // set before any loop runs
+  std::chrono::milliseconds longest_{std::chrono::hours(1)};
 };
 
 class scheduler_test : public ::testing::Test {
@@ -73,7 +81,9 @@ protected:
         waits,
         w.stop.get_token()
     );
-    waits.follow(options.once ? nullptr : &a);
+    if (patient && !options.once) {
+      waits.follow(&a);
+    }
     return a.run();
   }
 
@@ -81,6 +91,7 @@ protected:
 
   world w;
   patient_waiter waits{w.clock};
+  bool patient = true;
   config::agent_config config;
   agent_options options;
 };
@@ -247,6 +258,31 @@ TEST_F(scheduler_test, the_loop_repeats_what_failed_and_ends_when_asked) {
   EXPECT_EQ(w.cloud->calls(operation::create_resource).size(), 3U);
   EXPECT_GE(w.waldur.calls("list_orders"), 3U);
   EXPECT_LE(w.waldur.calls("list_orders"), 12U);
+}
+
+TEST_F(scheduler_test, a_pause_does_not_queue_up_behind_a_long_create) {
+  options.once = false;
+  options.workers = 1;
+  options.modes = {mode::order_process, mode::membership_sync};
+  waldur::resource& other = w.waldur.add_resource(2, "OK");
+  other.backend_id = "/vm/2";
+  other.paused = true;
+  w.cloud->put_machine(2);
+  patient = false;
+  waits.follow(nullptr, std::chrono::milliseconds(1));
+  std::promise<void> paused;
+  w.cloud->on(operation::pause, [&, once = false](const auto&, const auto&) mutable {
+    if (!std::exchange(once, true)) {
+      paused.set_value();
+    }
+    return fake_cloud::emitted(std::vector<base::json>{});
+  });
+  w.cloud->on(operation::create_resource, [&](const auto&, const auto&) {
+    EXPECT_EQ(paused.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    w.stop.request_stop();
+    return fake_cloud::emitted(failure(error_code::cancelled));
+  });
+  EXPECT_TRUE(run());
 }
 
 TEST_F(scheduler_test, the_loop_sweeps_and_registers_again_and_again) {
