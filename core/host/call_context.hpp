@@ -33,7 +33,7 @@ struct call_verdict {
 class call_context {
 public:
   struct setup {
-    std::string what; // "azure: create_resource", begins every message
+    std::string what; // "null: create_resource", begins every message
     base::steady_time deadline;
     std::stop_token stop;
     std::function<base::result<void>(const base::json&)> checkpoint;
