@@ -130,7 +130,7 @@ void describe_commands(CLI::App& app, command_line& made) {
   plugin->require_subcommand(1);
   add(*plugin, "list", "Every plugin in the search path", command::plugin_list);
   add(*plugin, "inspect", "One plugin in detail", command::plugin_inspect)
-      ->add_option("id", made.plugin, "The plugin's id, for example azure")
+      ->add_option("id", made.plugin, "The plugin's id: its file's name without .so")
       ->required();
 }
 
