@@ -28,7 +28,7 @@ const damage damages[] = {
     {"cut_short",
      "azure.so",
      [](const std::string& path) { std::filesystem::resize_file(path, 4096); }},
-    {"group_writable", "writable", [](const std::string& path) { ::chmod(path.c_str(), 0775); }},
+    {"group_writable", "may be written by its group", [](const std::string& path) { ::chmod(path.c_str(), 0775); }},
     {"of_a_wrong_abi",
      "sagent_plugin_v",
      [](const std::string& path) {
@@ -74,7 +74,7 @@ TEST_P(plugin_that_is, refused_alone) {
   s.set_plugin_dir(directory);
   s.write_config(
       s.default_offering_yaml("Azure VM", offering_uuid) +
-      "  - name: Null\n"
+      "  - name: Null cloud\n"
       "    waldur_api_url: " +
       s.waldur().url() +
       "/api/\n"
