@@ -28,7 +28,9 @@ const damage damages[] = {
     {"cut_short",
      "azure.so",
      [](const std::string& path) { std::filesystem::resize_file(path, 4096); }},
-    {"group_writable", "may be written by its group", [](const std::string& path) { ::chmod(path.c_str(), 0775); }},
+    {"group_writable",
+     "may be written by its group",
+     [](const std::string& path) { ::chmod(path.c_str(), 0775); }},
     {"of_a_wrong_abi",
      "sagent_plugin_v",
      [](const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include "core/net/url.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <stdexcept>
 
@@ -69,7 +70,10 @@ emulator::emulator(
     const std::string& name,
     const std::vector<std::string>& extra
 )
-    : directory_(dir.file(name)) {
+    : directory_(dir.file(name)),
+      scheme_(
+          std::find(extra.begin(), extra.end(), "--tls-auto") == extra.end() ? "http" : "https"
+      ) {
   std::filesystem::create_directory(directory_);
   journal_ = directory_ + "/journal.jsonl";
   const std::string port_file = directory_ + "/port";
@@ -106,7 +110,8 @@ std::vector<journal_line> emulator::journal() const {
         {member_text(*line, "method"),
          member_text(*line, "path"),
          member_text(*line, "query"),
-         static_cast<int>((*line)["status"].integer().value_or(-1))}
+         static_cast<int>((*line)["status"].integer().value_or(-1)),
+         !(*line)["fault"].is_null()}
     );
   }
   return lines;

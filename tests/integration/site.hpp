@@ -35,6 +35,7 @@ struct journal_line {
   std::string path;
   std::string query;
   int status = 0;
+  bool is_faulted = false; // answered by the fault script
 
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
@@ -49,7 +50,7 @@ public:
       const std::vector<std::string>& extra
   );
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return scheme_ + "://127.0.0.1:" + std::to_string(port_); }
 
   json inventory() const;
   std::vector<journal_line> journal() const;
@@ -71,6 +72,7 @@ private:
   std::string directory_;
   std::string journal_;
   std::unique_ptr<process> process_;
+  std::string scheme_;
   int port_ = 0;
 };
 
