@@ -11,6 +11,11 @@
 
 namespace siteagent::agent {
 
+inline constexpr const char* executing = "executing";
+
+// Waldur's validators found the order in another state; 400 and 409 mean the same.
+bool is_state_conflict(const base::error& e);
+
 // Repeats an idempotent Waldur write up to 3 times on transient failures.
 base::result<void>
 repeat_write(const environment& env, const std::function<base::result<void>()>& write);
@@ -32,11 +37,13 @@ public:
 private:
   using emitted = base::result<std::vector<base::json>>;
 
-  // order_run.cpp: from the list to the dispatch, and the report at the end.
+  // order_run.cpp: from the list to the dispatch.
   order_step decide();
   order_step approve();
   order_step reject(std::string_view comment);
   order_step dispatch();
+
+  // order_report.cpp
   order_step report();
   base::result<bool> close(const order_memory::verdict& verdict);
   order_step done();
@@ -47,6 +54,8 @@ private:
   order_step
   later_or_erred(const base::error& why, host::operation op, bool clear_resource = false);
   bool is_overdue(host::operation op) const;
+
+  // order_request.cpp
   base::result<waldur::resource> read_resource();
   base::result<base::json> body(const waldur::resource& resource);
   base::result<void> add_plans(base::json& order, const waldur::resource& resource);

@@ -200,6 +200,27 @@ TEST_F(order_failure, the_order_is_read_at_most_every_five_seconds_during_a_crea
   EXPECT_EQ(w.waldur.calls("get_order_state"), 4U);
 }
 
+TEST_F(order_failure, every_cloud_write_leaves_one_line_with_order_and_request_id) {
+  std::vector<std::string> lines;
+  w.cloud->on(operation::create_resource, [](const auto&, const host::call_options& options) {
+    json what = json::object({{"verb", "put"}, {"kind", "machine"}, {"id", "m1"}});
+    what.set("request_id", "req-1");
+    for (const char* phase : {"before", "after", "poll"}) {
+      what.set("phase", phase);
+      EXPECT_TRUE(options.checkpoint(what));
+    }
+    return fake_cloud::emitted(failure(error_code::transient));
+  });
+  observe::capture_logs_for_test(&lines);
+  look();
+  observe::capture_logs_for_test(nullptr);
+  std::erase_if(lines, [](const std::string& l) { return l.find("cloud write") == l.npos; });
+  ASSERT_EQ(lines.size(), 1U);
+  for (const std::string& part : {order_hex(), resource_hex(), std::string("req-1")}) {
+    EXPECT_THAT(lines[0], HasSubstr(part));
+  }
+}
+
 TEST_F(order_failure, an_unreadable_order_does_not_stop_a_create) {
   create_with_checkpoint([this] { w.clock.advance(std::chrono::seconds(6)); });
   w.waldur.fail("get_order_state", http_failure(503));
