@@ -22,6 +22,7 @@ add_library(siteagent_settings INTERFACE)
 target_include_directories(siteagent_settings INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(siteagent_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # g++ 12 sees overlaps in std::string that are none
   $<$<COMPILE_LANGUAGE:CXX>:-Wconversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual>)
 target_compile_definitions(siteagent_settings INTERFACE
   _TURN_OFF_PLATFORM_STRING # cpprest's U() breaks Boost.Beast

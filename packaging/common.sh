@@ -1,4 +1,5 @@
 # Shared by packaging/demo and packaging/test: where things are, and what must be installed.
+umask 022 # plugins that others may write are refused
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 
 say() { printf '%s\n' "$*"; }

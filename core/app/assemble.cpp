@@ -4,8 +4,10 @@
 
 #include "core/host/instance.hpp"
 #include "core/host/plugin.hpp"
+#include "core/net/exchange_log.hpp"
 #include "core/net/transport.hpp"
 #include "core/net/url.hpp"
+#include "core/observe/log.hpp"
 
 #include <algorithm>
 #include <map>
@@ -46,7 +48,12 @@ base::result<std::shared_ptr<net::transport>> make_shared_transport(const config
   if (!made) {
     return std::move(made).error();
   }
-  return std::shared_ptr<net::transport>(*std::move(made));
+  net::exchange_log traffic;
+  traffic.write = [log = observe::logger("http")](const std::string& line) { log.debug(line); };
+  traffic.is_wanted = [] { return observe::logger::is_enabled(observe::level::debug); };
+  traffic.headers = {"retry-after", "x-result-count"};
+  traffic.query_keys = {"page", "page_size", "state", "field", "offering_uuid", "billing_period"};
+  return std::shared_ptr<net::transport>(net::log_exchanges(*std::move(made), std::move(traffic)));
 }
 
 std::string key_of(const config::offering& offering) {

@@ -17,7 +17,8 @@ public:
   wall_time wall() const override { return std::chrono::system_clock::now(); }
 };
 
-constexpr std::array<std::string_view, 7> weekdays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+constexpr std::array<std::string_view, 7> weekdays = {
+    "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 constexpr std::array<std::string_view, 12> months = {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
@@ -56,7 +57,8 @@ std::optional<wall_time> compose(int y, int mo, int d, int h, int mi, int s) {
     return std::nullopt;
   }
   return wall_time(
-      date::sys_days(ymd) + std::chrono::hours(h) + std::chrono::minutes(mi) + std::chrono::seconds(s)
+      date::sys_days(ymd) + std::chrono::hours(h) + std::chrono::minutes(mi) +
+      std::chrono::seconds(s)
   );
 }
 
@@ -85,10 +87,10 @@ const date::time_zone* zone(const std::string& name) {
   return date::locate_zone(name);
 }
 
-}  // namespace
+} // namespace
 
 const clock& real_clock() {
-  static const auto* the_clock = new machine_clock;  // never destroyed: used until the last thread
+  static const auto* the_clock = new machine_clock; // never destroyed: used until the last thread
   return *the_clock;
 }
 
@@ -243,7 +245,8 @@ wall_time time_zone::start_of(month m) const {
 }
 
 std::string time_zone::start_text(month m) const {
-  const auto info = zone(name_)->get_info(std::chrono::time_point_cast<std::chrono::seconds>(start_of(m)));
+  const auto info =
+      zone(name_)->get_info(std::chrono::time_point_cast<std::chrono::seconds>(start_of(m)));
   const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(info.offset).count();
   std::array<char, 64> text{};
   const int n = std::snprintf(
@@ -259,4 +262,4 @@ std::string time_zone::start_text(month m) const {
   return {text.data(), static_cast<std::size_t>(n)};
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

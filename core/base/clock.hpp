@@ -20,8 +20,8 @@ public:
   clock(const clock&) = delete;
   clock& operator=(const clock&) = delete;
   virtual ~clock() = default;
-  virtual steady_time steady() const = 0;  // [any thread]
-  virtual wall_time wall() const = 0;      // [any thread]
+  virtual steady_time steady() const = 0; // [any thread]
+  virtual wall_time wall() const = 0;     // [any thread]
 };
 
 // The machine's clocks. Never destroyed.
@@ -30,7 +30,8 @@ const clock& real_clock();
 // Moves only when told to. [any thread]
 class manual_clock final : public clock {
 public:
-  explicit manual_clock(wall_time start = wall_time{std::chrono::hours(24 * 365 * 56)}) : wall_(start) {}
+  explicit manual_clock(wall_time start = wall_time{std::chrono::hours(24 * 365 * 56)})
+      : wall_(start) {}
 
   steady_time steady() const override;
   wall_time wall() const override;
@@ -54,7 +55,7 @@ std::string to_http_date(wall_time t);
 
 struct month {
   int year = 1970;
-  unsigned number = 1;  // 1..12
+  unsigned number = 1; // 1..12
 
   month previous() const { return number == 1 ? month{year - 1, 12} : month{year, number - 1}; }
 
@@ -64,7 +65,7 @@ struct month {
 // An IANA time zone.
 class time_zone {
 public:
-  time_zone() = default;  // UTC
+  time_zone() = default; // UTC
   // nullopt: no such zone in the system's database.
   static std::optional<time_zone> find(std::string_view name);
 
@@ -80,4 +81,4 @@ private:
   std::string name_ = "UTC";
 };
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -18,7 +18,7 @@ bool multiply(wide a, wide b, wide& out) {
 wide power_of_ten(unsigned n) {
   wide p = 1;
   while (n-- > 0) {
-    p *= 10;  // n <= 36 everywhere: fits
+    p *= 10; // n <= 36 everywhere: fits
   }
   return p;
 }
@@ -30,14 +30,14 @@ wide divide_half_even(wide a, wide b) {
   if (rest < 0) {
     rest = -rest;
   }
-  const wide twice_left = b - rest;  // compare rest with b - rest: no overflow
+  const wide twice_left = b - rest; // compare rest with b - rest: no overflow
   if (rest > twice_left || (rest == twice_left && quotient % 2 != 0)) {
     quotient += a < 0 ? -1 : 1;
   }
   return quotient;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<decimal> decimal::parse(std::string_view text) {
   std::size_t i = 0;
@@ -103,7 +103,8 @@ std::optional<decimal> decimal::parse(std::string_view text) {
   }
   if (scale > static_cast<int>(max_scale)) {
     const int excess = scale - static_cast<int>(max_scale);
-    mantissa = excess > 36 ? 0 : divide_half_even(mantissa, power_of_ten(static_cast<unsigned>(excess)));
+    mantissa =
+        excess > 36 ? 0 : divide_half_even(mantissa, power_of_ten(static_cast<unsigned>(excess)));
     scale = static_cast<int>(max_scale);
   }
   return decimal(negative ? -mantissa : mantissa, static_cast<unsigned>(scale));
@@ -242,4 +243,4 @@ void decimal::normalise() {
   }
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -13,9 +13,9 @@ namespace siteagent::base {
 
 class decimal {
 public:
-  decimal() = default;  // 0
+  decimal() = default; // 0
 
-  decimal(std::int64_t value) : mantissa_(value) {}  // NOLINT(google-explicit-constructor)
+  decimal(std::int64_t value) : mantissa_(value) {} // NOLINT(google-explicit-constructor)
 
   // "12", "-0.50", "1.2E+3"; nothing else, no white space. nullopt also when it does not fit.
   static std::optional<decimal> parse(std::string_view text);
@@ -48,10 +48,10 @@ private:
 
   decimal(wide mantissa, unsigned scale) : mantissa_(mantissa), scale_(scale) {}
 
-  void normalise();  // drops trailing zeros
+  void normalise(); // drops trailing zeros
 
   wide mantissa_ = 0;
-  unsigned scale_ = 0;  // value = mantissa / 10^scale, 0..18
+  unsigned scale_ = 0; // value = mantissa / 10^scale, 0..18
 };
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -87,4 +87,4 @@ error with_context(error e, std::string_view context) {
   return e;
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -37,12 +37,12 @@ enum class error_code : std::int32_t {
 
 // What decides the reaction (plugin ABI: the hundreds digit, with 150 apart).
 enum class error_class : std::uint8_t {
-  transient,        // 1xx
-  outcome_unknown,  // 150
-  permanent,        // 2xx
-  refused,          // 3xx
-  not_found,        // 4xx
-  broken,           // 9xx, negative, or a class we do not know
+  transient,       // 1xx
+  outcome_unknown, // 150
+  permanent,       // 2xx
+  refused,         // 3xx
+  not_found,       // 4xx
+  broken,          // 9xx, negative, or a class we do not know
 };
 
 // Any code, also one this build has no name for.
@@ -57,17 +57,17 @@ std::string_view name_of(error_code code) noexcept;
 
 struct error {
   error_code code = error_code::permanent;
-  std::string message = {};         // for the operator: what, which object, why, next step; one line
-  std::string public_message = {};  // for the customer; empty: the stock text
-  std::string provider_code = {};   // the remote side's own code, verbatim
-  std::string provider_request_id = {};  // the remote side's id of the failed request
-  std::string detail = {};               // JSON object or empty
+  std::string message = {};        // for the operator: what, which object, why, next step; one line
+  std::string public_message = {}; // for the customer; empty: the stock text
+  std::string provider_code = {};  // the remote side's own code, verbatim
+  std::string provider_request_id = {}; // the remote side's id of the failed request
+  std::string detail = {};              // JSON object or empty
   std::optional<std::chrono::milliseconds> retry_after = {};
-  int http_status = 0;              // 0: no HTTP answer behind this error
-  bool may_have_been_sent = false;  // the request may have reached the other side
+  int http_status = 0;             // 0: no HTTP answer behind this error
+  bool may_have_been_sent = false; // the request may have reached the other side
 };
 
 // Puts `context + ": "` before the message; one layer, one call.
 error with_context(error e, std::string_view context);
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

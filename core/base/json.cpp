@@ -56,7 +56,8 @@ bool is_number_text(std::string_view t) {
   return i == t.size();
 }
 
-// SAX handler that builds the value and refuses what the limits forbid.
+// SAX handler that builds the value and refuses what the limits forbid. RapidJSON names its
+// methods. NOLINTBEGIN(readability-identifier-naming)
 class builder {
 public:
   explicit builder(json_limits limits) : limits_(limits) {}
@@ -65,11 +66,9 @@ public:
 
   bool Bool(bool b) { return put(json(b)); }
 
-  bool RawNumber(const char* s, rapidjson::SizeType n, bool) {
-    return put(json::number({s, n}));
-  }
+  bool RawNumber(const char* s, rapidjson::SizeType n, bool) { return put(json::number({s, n})); }
 
-  bool Int(int) { return false; }  // never called: numbers arrive as text
+  bool Int(int) { return false; } // never called: numbers arrive as text
 
   bool Uint(unsigned) { return false; }
 
@@ -153,6 +152,8 @@ private:
   std::size_t seen_ = 0;
   std::vector<level> stack_;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 std::string position(std::string_view text, std::size_t offset) {
   offset = std::min(offset, text.size());
@@ -244,7 +245,7 @@ void write(Writer& w, const json& v) {
   }
 }
 
-}  // namespace
+} // namespace
 
 json::json(std::string text) : kind_(kind::string), text_(std::move(text)) {}
 
@@ -469,7 +470,7 @@ std::optional<json_schema::violation> json_schema::check(const json& document) c
   const std::string text = document.dump();
   d.Parse<rapidjson::kParseIterativeFlag>(text.data(), text.size());
   if (d.HasParseError()) {
-    return violation{"", "number", ""};  // a number beyond every double
+    return violation{"", "number", ""}; // a number beyond every double
   }
   rapidjson::SchemaValidator validator(*impl_->schema);
   if (d.Accept(validator)) {
@@ -486,4 +487,4 @@ std::optional<json_schema::violation> json_schema::check(const json& document) c
       text_of(validator.GetInvalidSchemaPointer())};
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -33,18 +33,23 @@ public:
   enum class kind : std::uint8_t { null, boolean, number, string, array, object };
   using member = std::pair<std::string, json>;
 
-  json() = default;  // null
-  json(std::nullptr_t) {}                                    // NOLINT(google-explicit-constructor)
-  json(std::string text);                                    // NOLINT(google-explicit-constructor)
-  json(std::string_view text) : json(std::string(text)) {}   // NOLINT(google-explicit-constructor)
-  json(const char* text) : json(std::string(text)) {}        // NOLINT(google-explicit-constructor)
+  json() = default; // null
+
+  json(std::nullptr_t) {} // NOLINT(google-explicit-constructor)
+
+  json(std::string text); // NOLINT(google-explicit-constructor)
+
+  json(std::string_view text) : json(std::string(text)) {} // NOLINT(google-explicit-constructor)
+
+  json(const char* text) : json(std::string(text)) {} // NOLINT(google-explicit-constructor)
 
   template <std::same_as<bool> B>
-  json(B value) : kind_(kind::boolean), boolean_(value) {}   // NOLINT(google-explicit-constructor)
+  json(B value) : kind_(kind::boolean), boolean_(value) {} // NOLINT(google-explicit-constructor)
 
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  json(I value) : kind_(kind::number), text_(std::to_string(value)) {}  // NOLINT(google-explicit-constructor)
+
+  requires(!std::same_as<I, bool>) json(I value)
+      : kind_(kind::number), text_(std::to_string(value)) {} // NOLINT(google-explicit-constructor)
 
   static json object(std::initializer_list<member> members = {});
   static json array(std::vector<json> items = {});
@@ -54,7 +59,8 @@ public:
   // One document, nothing after it but white space. The error names line and column.
   static result<json> parse(std::string_view text, json_limits limits = {});
 
-  // Compact text; invalid UTF-8 inside a string is replaced by U+FFFD, so the result is always JSON.
+  // Compact text; invalid UTF-8 inside a string is replaced by U+FFFD, so the result is always
+  // JSON.
   std::string dump() const;
   // Two-space indentation, for people.
   std::string pretty() const;
@@ -117,7 +123,7 @@ public:
 private:
   kind kind_ = kind::null;
   bool boolean_ = false;
-  std::string text_;  // string value or number text
+  std::string text_; // string value or number text
   std::vector<json> items_;
   std::vector<member> members_;
 };
@@ -132,9 +138,9 @@ public:
   ~json_schema();
 
   struct violation {
-    std::string pointer;         // JSON pointer into the document, "" = the root
-    std::string keyword;         // "required", "type", ...
-    std::string schema_pointer;  // where in the schema
+    std::string pointer;        // JSON pointer into the document, "" = the root
+    std::string keyword;        // "required", "type", ...
+    std::string schema_pointer; // where in the schema
   };
 
   // nullopt: valid. The first violation only.
@@ -146,4 +152,4 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

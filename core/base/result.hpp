@@ -15,8 +15,11 @@ template <class T>
 class [[nodiscard]] result {
 public:
   // Implicit on purpose: both branches of a function read as plain returns.
-  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  result(base::error e) : state_(std::in_place_index<1>, std::move(e)) {}          // NOLINT(google-explicit-constructor)
+  result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {} // NOLINT(google-explicit-constructor)
+
+  result(base::error e)
+      : state_(std::in_place_index<1>, std::move(e)) {} // NOLINT(google-explicit-constructor)
 
   bool has_value() const noexcept { return state_.index() == 0; }
 
@@ -73,7 +76,7 @@ class [[nodiscard]] result<void> {
 public:
   result() = default;
 
-  result(base::error e) : failure_(std::move(e)) {}  // NOLINT(google-explicit-constructor)
+  result(base::error e) : failure_(std::move(e)) {} // NOLINT(google-explicit-constructor)
 
   bool has_value() const noexcept { return !failure_.has_value(); }
 
@@ -98,4 +101,4 @@ private:
   std::optional<base::error> failure_;
 };
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -66,8 +66,8 @@ std::string redactor::scrub(std::string_view text) const {
 }
 
 redactor& global_redactor() {
-  static auto* the_redactor = new redactor;  // never destroyed: used until the last log line
+  static auto* the_redactor = new redactor; // never destroyed: used until the last log line
   return *the_redactor;
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

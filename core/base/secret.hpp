@@ -46,10 +46,10 @@ public:
 
 private:
   mutable std::mutex mutex_;
-  std::vector<secret> values_;  // longest first
+  std::vector<secret> values_; // longest first
 };
 
 // The process's registry: logs, errors and audit all scrub through it. Never destroyed.
 redactor& global_redactor();
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -16,7 +16,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-}  // namespace
+} // namespace
 
 std::string to_lower(std::string_view text) {
   std::string out(text);
@@ -119,4 +119,4 @@ std::string_view truncated(std::string_view text, std::size_t bytes) {
   return text.substr(0, bytes);
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

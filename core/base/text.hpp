@@ -22,4 +22,4 @@ std::string base64(std::string_view bytes);
 // Cut to `bytes` at most without splitting a UTF-8 sequence.
 std::string_view truncated(std::string_view text, std::size_t bytes);
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

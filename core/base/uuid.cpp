@@ -22,7 +22,7 @@ int hex_value(char c) {
   return -1;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<uuid> uuid::parse(std::string_view text) {
   const bool dashed = text.size() == 36;
@@ -53,7 +53,7 @@ uuid uuid::random() {
   uuid out;
   if (::getrandom(out.bytes_.data(), out.bytes_.size(), 0) !=
       static_cast<ssize_t>(out.bytes_.size())) {
-    std::abort();  // no entropy source: a broken machine
+    std::abort(); // no entropy source: a broken machine
   }
   out.bytes_[6] = static_cast<std::uint8_t>((out.bytes_[6] & 0x0FU) | 0x40U);
   out.bytes_[8] = static_cast<std::uint8_t>((out.bytes_[8] & 0x3FU) | 0x80U);
@@ -79,4 +79,4 @@ std::string uuid::dashed() const {
   return out;
 }
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

@@ -13,15 +13,15 @@ namespace siteagent::base {
 
 class uuid {
 public:
-  uuid() = default;  // all zeros
+  uuid() = default; // all zeros
 
   // 32 hex digits, or the dashed 8-4-4-4-12 form, any case; nothing else.
   static std::optional<uuid> parse(std::string_view text);
   // Random, version 4 (getrandom).
   static uuid random();
 
-  std::string hex() const;     // 32 lower-case digits
-  std::string dashed() const;  // 8-4-4-4-12
+  std::string hex() const;    // 32 lower-case digits
+  std::string dashed() const; // 8-4-4-4-12
 
   friend auto operator<=>(const uuid&, const uuid&) = default;
 
@@ -29,4 +29,4 @@ private:
   std::array<std::uint8_t, 16> bytes_{};
 };
 
-}  // namespace siteagent::base
+} // namespace siteagent::base

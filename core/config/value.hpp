@@ -20,7 +20,7 @@ struct position {
 
 struct value {
   enum class kind : std::uint8_t { null, scalar, list, map };
-  using entry = std::pair<std::string, value>;
+  struct entry;
 
   kind type = kind::null;
   std::string text;    // scalars
@@ -40,6 +40,13 @@ struct value {
 
   // nullptr when absent or when this is no map; a null value is not absent.
   const value* find(std::string_view key) const;
+};
+
+struct value::entry {
+  entry(std::string key, value v) : first(std::move(key)), second(std::move(v)) {}
+
+  std::string first; // the key
+  value second;
 };
 
 // For values that no schema describes. Quoted scalars and everything doubtful stay text; plain

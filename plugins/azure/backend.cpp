@@ -2,6 +2,7 @@
 #include "plugins/azure/backend.hpp"
 
 #include "core/base/text.hpp"
+#include "core/net/exchange_log.hpp"
 #include "plugins/azure/answers.hpp"
 #include "plugins/azure/create.hpp"
 #include "plugins/azure/diagnostics.hpp"
@@ -75,10 +76,21 @@ std::string_view word_of(presence p) {
   return p == presence::present ? "present" : p == presence::absent ? "absent" : "unknown";
 }
 
+// Debug lines of the traffic. Polling URLs carry signatures and tags may be private: only these.
+net::exchange_log traffic_log(const sagent::host& host) {
+  net::exchange_log log;
+  log.write = [host](const std::string& line) { host.log(SAGENT_LOG_DEBUG, line); };
+  log.is_wanted = [host] { return host.is_log_enabled(SAGENT_LOG_DEBUG); };
+  log.headers = {"x-ms-request-id", "x-ms-correlation-request-id", "retry-after"};
+  log.query_keys = {"api-version", "$expand", "$top", "statusOnly", "forceDeletion"};
+  return log;
+}
+
 } // namespace
 
 backend::backend(sagent::host host, const sagent::request& request, const dependencies& d)
-    : s_(settings_or_throw(request)), clock_(*d.clock), transport_(d.make_transport(s_)),
+    : s_(settings_or_throw(request)), clock_(*d.clock),
+      transport_(net::log_exchanges(d.make_transport(s_), traffic_log(host))),
       cloud_(s_, host, *transport_, clock_, *d.shared) {
   for (const std::string& warning : s_.warnings) {
     cloud_.warn("backend_settings: " + warning);

@@ -39,7 +39,7 @@ extern "C" {
 
 /* Frozen. Borrowed UTF-8 bytes, not NUL-terminated; data may be NULL when len is 0. */
 typedef struct sagent_str {
-  const char *data;
+  const char* data;
   uint64_t len;
 } sagent_str;
 
@@ -54,6 +54,7 @@ typedef struct sagent_str {
  * change something first; 3xx a rule said no; 4xx the target is not there; 9xx the contract was
  * broken. An unknown code is treated as its class, an unknown class as 900. */
 typedef int32_t sagent_code;
+
 enum {
   SAGENT_OK = 0,
   SAGENT_E_TRANSIENT = 100,       /* network, 5xx, lock held by another operation */
@@ -114,36 +115,36 @@ typedef struct sagent_error_info {
 struct sagent_call {
   uint32_t struct_size;
   uint32_t reserved; /* 0 */
-  void *host_data;
+  void* host_data;
   /* Milliseconds until the host stops waiting; <= 0: stop now (deadline or cancel). Ask before
    * each network round and derive socket time-outs from it. */
-  int64_t (*remaining_ms)(const sagent_call *call);
+  int64_t (*remaining_ms)(const sagent_call* call);
   /* Sleep. 0 after the full time, else SAGENT_E_DEADLINE or SAGENT_E_CANCELLED: stop. */
-  sagent_code (*wait_ms)(const sagent_call *call, int64_t ms);
+  sagent_code (*wait_ms)(const sagent_call* call, int64_t ms);
   /* One JSON object of the result, at most 1 MiB; 64 MiB per call. Non-zero: refused, nothing was
    * taken; return that code. */
-  sagent_code (*emit)(const sagent_call *call, const char *json, uint64_t len);
+  sagent_code (*emit)(const sagent_call* call, const char* json, uint64_t len);
   /* Explain the failure about to be returned. The first call wins. `fail` followed by SAGENT_OK
    * is a breach of contract and counts as failure. */
-  void (*fail)(const sagent_call *call, const sagent_error_info *info);
+  void (*fail)(const sagent_call* call, const sagent_error_info* info);
   /* Called before and after each cloud write and between polls with
    * {"phase":"before|after|poll","verb":"put|post|delete|patch","kind":"virtual-machine",
    *  "id":"...","percent":60,"request_id":"..."}. Non-zero: stop, leave everything as it is and
    * return that code. */
-  sagent_code (*checkpoint)(const sagent_call *call, const char *json, uint64_t len);
+  sagent_code (*checkpoint)(const sagent_call* call, const char* json, uint64_t len);
 };
 
 /* Every operation of every extension has this shape. [worker] */
-typedef sagent_code (*sagent_method)(
-    sagent_instance *self, const sagent_call *call, const sagent_request *request);
+typedef sagent_code (*sagent_method
+)(sagent_instance* self, const sagent_call* call, const sagent_request* request);
 
 /* Sized. What the host offers; valid from create until destroy returned. */
 struct sagent_host {
   uint32_t struct_size;
   uint32_t abi_minor;
-  void *host_data;
+  void* host_data;
   /* A sized table of services.h by its id, or NULL: cope. [any-thread] */
-  const void *(*get_service)(const sagent_host *host, const char *id);
+  const void* (*get_service)(const sagent_host* host, const char* id);
 };
 
 /* thread_model */
@@ -157,29 +158,29 @@ typedef struct sagent_plugin {
   uint32_t abi_minor;          /* header the plugin was compiled with */
   uint32_t abi_minor_required; /* lowest host minor it can live with */
   uint32_t thread_model;       /* SAGENT_THREADS_*; the host may be stricter */
-  const char *id;              /* [a-z][a-z0-9-]{0,31}; equals the file stem */
-  const char *version;         /* free form, for people */
-  const char *vendor;          /* free form, for people */
+  const char* id;              /* [a-z][a-z0-9-]{0,31}; equals the file stem */
+  const char* version;         /* free form, for people */
+  const char* vendor;          /* free form, for people */
   /* Make an instance. request->body is the settings object, already validated and converted by
    * the schema. Cheap: no network, no threads that outlive destroy. *out is set iff SAGENT_OK.
    * [worker] */
-  sagent_code (*create)(
-      const sagent_host *host,
-      const sagent_call *call,
-      const sagent_request *settings,
-      sagent_instance **out);
+  sagent_code (*create
+  )(const sagent_host* host,
+    const sagent_call* call,
+    const sagent_request* settings,
+    sagent_instance** out);
   /* Called once, after the last call returned; joins the instance's own threads. [worker] */
-  void (*destroy)(sagent_instance *self);
+  void (*destroy)(sagent_instance* self);
   /* A static table by extension id, or NULL: not offered. [any-thread] */
-  const void *(*get_extension)(const char *id);
+  const void* (*get_extension)(const char* id);
   /* JSON Schema (draft 4) of the settings used with that extension, static; NULL: none.
    * Beside the standard keywords the host honours on a property: "x-secret": true (accepts a
    * value, ${ENV}, file:/path or credential:name; reaches the plugin as a reference, see
    * services.h) and, at the top, "x-rehearsal": {"emulator", "settings"}. [any-thread] */
-  const char *(*get_settings_schema)(const char *extension_id);
+  const char* (*get_settings_schema)(const char* extension_id);
   /* Optional: checks beyond the schema, offline. Same request as create. [worker] */
-  sagent_code (*validate_settings)(
-      const sagent_host *host, const sagent_call *call, const sagent_request *settings);
+  sagent_code (*validate_settings
+  )(const sagent_host* host, const sagent_call* call, const sagent_request* settings);
 } sagent_plugin;
 
 #if defined(__GNUC__)
@@ -189,7 +190,7 @@ typedef struct sagent_plugin {
 #endif
 
 /* Pure: no I/O, no threads, no allocation; the same pointer each time. [any-thread] */
-SAGENT_EXPORT const sagent_plugin *sagent_plugin_v0(void);
+SAGENT_EXPORT const sagent_plugin* sagent_plugin_v0(void);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
  *
  * Members common to bodies (absent = unknown, never a default):
  *   offering   {"uuid","name"}
- *   order      {"uuid","type":"Create|Update|Terminate|Restore","created","attributes":{},"limits":{},
+ *   order {"uuid","type":"Create|Update|Terminate|Restore","created","attributes":{},"limits":{},
  *               "old_limits":{},"plan_quotas":{},"old_plan_quotas":{}}
  *   resource   {"uuid","name","slug","backend_id","attributes":{},"metadata":{},"limits":{},
  *               "project_uuid","project_slug","customer_slug","paused":bool,"downscaled":bool}

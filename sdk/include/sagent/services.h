@@ -20,14 +20,14 @@ typedef struct sagent_log_service {
   uint32_t struct_size;
   uint32_t reserved;
   /* One line, at most 16 KiB; longer text is refused whole and counted. [any-thread] */
-  void (*log)(const sagent_host *host, int32_t level, const char *text, uint64_t len);
+  void (*log)(const sagent_host* host, int32_t level, const char* text, uint64_t len);
   /* Non-zero: a line of that level would be kept. [any-thread] */
-  int32_t (*enabled)(const sagent_host *host, int32_t level);
+  int32_t (*enabled)(const sagent_host* host, int32_t level);
 } sagent_log_service;
 
 #define SAGENT_SERVICE_SECRETS "sagent.secrets/1"
 /* Receives the secret's bytes, which are wiped when it returns. Copy only into wiped memory. */
-typedef void (*sagent_secret_sink)(void *ctx, const char *bytes, uint64_t len);
+typedef void (*sagent_secret_sink)(void* ctx, const char* bytes, uint64_t len);
 
 /* Sized. */
 typedef struct sagent_secrets_service {
@@ -36,24 +36,22 @@ typedef struct sagent_secrets_service {
   /* Read the secret behind a reference (the string that stands in the settings), afresh: call per
    * use or per token refresh, so that rotation needs no restart. SAGENT_E_NOT_FOUND: unknown
    * reference; SAGENT_E_AUTH: its file, variable or credential cannot be read. [any-thread] */
-  sagent_code (*get)(
-      const sagent_host *host,
-      const char *reference,
-      uint64_t len,
-      sagent_secret_sink sink,
-      void *ctx);
+  sagent_code (*get
+  )(const sagent_host* host, const char* reference, uint64_t len, sagent_secret_sink sink, void* ctx
+  );
   /* Redact these bytes (8 or more) from every log line, error and result from now on: for derived
    * secrets such as tokens and generated passwords. [any-thread] */
-  void (*protect)(const sagent_host *host, const char *bytes, uint64_t len);
+  void (*protect)(const sagent_host* host, const char* bytes, uint64_t len);
 } sagent_secrets_service;
 
 #define SAGENT_SERVICE_CLOCK "sagent.clock/1"
+
 /* Sized. Tests move this clock; deadlines come from sagent_call, never from here. */
 typedef struct sagent_clock_service {
   uint32_t struct_size;
   uint32_t reserved;
-  int64_t (*unix_ms)(const sagent_host *host); /* wall time, UTC [any-thread] */
-  int64_t (*mono_ms)(const sagent_host *host); /* monotonic, arbitrary origin [any-thread] */
+  int64_t (*unix_ms)(const sagent_host* host); /* wall time, UTC [any-thread] */
+  int64_t (*mono_ms)(const sagent_host* host); /* monotonic, arbitrary origin [any-thread] */
 } sagent_clock_service;
 
 #ifdef __cplusplus

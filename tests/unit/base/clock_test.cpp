@@ -9,7 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(rfc3339, reads_years_beyond_the_clock_as_no_time) {
-  for (const char* text : {"0001-01-01T00:00:00Z", "1600-01-01T00:00:00Z", "9999-12-31T23:59:59Z"}) {
+  for (const char* text :
+       {"0001-01-01T00:00:00Z", "1600-01-01T00:00:00Z", "9999-12-31T23:59:59Z"}) {
     EXPECT_FALSE(parse_rfc3339(text).has_value()) << text;
   }
 }
@@ -27,8 +28,15 @@ TEST(rfc3339, reads_every_form_azure_and_waldur_send) {
 
 TEST(rfc3339, refuses_nonsense) {
   for (const char* text :
-       {"", "2026-01-31", "2026-02-30T00:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T12:00:00",
-        "2026-01-31T12:00:00.Z", "2026-01-31T12:00:00+1", "2026-01-31T12:00:00Zx", "x"}) {
+       {"",
+        "2026-01-31",
+        "2026-02-30T00:00:00Z",
+        "2026-01-31T24:00:00Z",
+        "2026-01-31T12:00:00",
+        "2026-01-31T12:00:00.Z",
+        "2026-01-31T12:00:00+1",
+        "2026-01-31T12:00:00Zx",
+        "x"}) {
     EXPECT_FALSE(parse_rfc3339(text)) << text;
   }
 }
@@ -87,5 +95,5 @@ TEST(manual_clock, moves_both_clocks_only_when_told) {
   EXPECT_EQ(c.wall() - wall, 90s);
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

@@ -24,7 +24,19 @@ TEST(decimal, keeps_the_text_it_was_given) {
 
 TEST(decimal, refuses_what_is_no_number) {
   for (const char* text :
-       {"", "-", ".5", "5.", "1,5", "1 ", " 1", "0x10", "nan", "1e", "1e+", "--1", "1e99",
+       {"",
+        "-",
+        ".5",
+        "5.",
+        "1,5",
+        "1 ",
+        " 1",
+        "0x10",
+        "nan",
+        "1e",
+        "1e+",
+        "--1",
+        "1e99",
         "99999999999999999999999999999999999999999999"}) {
     EXPECT_FALSE(decimal::parse(text)) << text;
   }
@@ -84,5 +96,5 @@ TEST(decimal, does_not_care_for_the_locale) {
   std::setlocale(LC_ALL, before.c_str());
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

@@ -56,6 +56,7 @@ TEST(json, refuses_broken_documents_and_says_where) {
       {"\"\\ud800\"", "not JSON"},
       {"<html>502</html>", "not JSON"},
   };
+
   for (const auto& c : cases) {
     const auto v = json::parse(c.text);
     ASSERT_FALSE(v) << c.text;
@@ -81,7 +82,9 @@ TEST(json, always_writes_valid_json) {
   v.set("list", json::array({1, nullptr, "x"}));
   EXPECT_EQ(
       v.dump(),
-      "{\"text\":\"a\\\"b\\n\\u0001\",\"bad\":\"\xEF\xBF\xBD\xEF\xBF\xBD\",\"t\":true,\"list\":[1,null,\"x\"]}");
+      "{\"text\":\"a\\\"b\\n\\u0001\",\"bad\":\"\xEF\xBF\xBD\xEF\xBF\xBD\",\"t\":true,\"list\":[1,"
+      "null,\"x\"]}"
+  );
   EXPECT_TRUE(json::parse(v.dump()));
 }
 
@@ -100,7 +103,8 @@ TEST(json, refuses_number_texts_that_are_none) {
 
 TEST(json_schema, reports_keyword_and_place) {
   auto schema = json_schema::compile(
-      R"({"type":"object","required":["a"],"properties":{"a":{"type":"integer","minimum":1}}})");
+      R"({"type":"object","required":["a"],"properties":{"a":{"type":"integer","minimum":1}}})"
+  );
   ASSERT_TRUE(schema);
   EXPECT_FALSE(schema->check(parsed(R"({"a":3})")));
   const auto low = schema->check(parsed(R"({"a":0})"));
@@ -114,5 +118,5 @@ TEST(json_schema, reports_keyword_and_place) {
   EXPECT_FALSE(json_schema::compile("not a schema"));
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

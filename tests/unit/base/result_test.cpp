@@ -46,5 +46,5 @@ TEST(result, of_void_is_success_unless_told_otherwise) {
   EXPECT_EQ(failed.error().code, error_code::refused);
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

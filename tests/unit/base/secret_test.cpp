@@ -9,7 +9,9 @@ namespace siteagent::base {
 namespace {
 
 template <class T>
-concept printable = requires(std::ostream& out, const T& v) { out << v; };
+concept printable = requires(std::ostream& out, const T& v) {
+  out << v;
+};
 
 TEST(secret, cannot_be_printed_or_converted_by_accident) {
   EXPECT_FALSE(printable<secret>);
@@ -20,7 +22,7 @@ TEST(secret, cannot_be_printed_or_converted_by_accident) {
 TEST(secret, is_empty_after_it_was_moved_from) {
   secret a("correct horse battery staple");
   const secret b = std::move(a);
-  EXPECT_TRUE(a.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(a.empty()); // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(b.reveal(), "correct horse battery staple");
 }
 
@@ -38,5 +40,5 @@ TEST(redactor, leaves_short_values_alone) {
   EXPECT_EQ(r.scrub("abc abc"), "abc abc");
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

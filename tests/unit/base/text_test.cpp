@@ -20,7 +20,8 @@ TEST(text, splits_and_joins) {
 }
 
 TEST(text, suggests_only_what_is_near) {
-  const std::vector<std::string_view> known = {"membership_sync_backend", "reporting_backend", "name"};
+  const std::vector<std::string_view> known = {
+      "membership_sync_backend", "reporting_backend", "name"};
   EXPECT_EQ(nearest("membership_sync_backed", known), "membership_sync_backend");
   EXPECT_EQ(nearest("nmae", known), "");
   EXPECT_EQ(nearest("namee", known), "name");
@@ -42,5 +43,5 @@ TEST(text, never_splits_a_character) {
   EXPECT_EQ(truncated("abc", 2), "ab");
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

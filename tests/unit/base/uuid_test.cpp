@@ -17,8 +17,12 @@ TEST(uuid, is_the_same_in_hex_dashed_and_upper_case) {
 
 TEST(uuid, refuses_everything_else) {
   for (const char* text :
-       {"", "e2ef", "e2ef000000000000000000000000020g", "e2ef0000-0000-0000-0000-00000000020",
-        "e2ef0000_0000-0000-0000-000000000201", "{e2ef0000000000000000000000000201}",
+       {"",
+        "e2ef",
+        "e2ef000000000000000000000000020g",
+        "e2ef0000-0000-0000-0000-00000000020",
+        "e2ef0000_0000-0000-0000-000000000201",
+        "{e2ef0000000000000000000000000201}",
         "e2ef00000000-0000-0000-0000-00000201"}) {
     EXPECT_FALSE(uuid::parse(text)) << text;
   }
@@ -30,5 +34,5 @@ TEST(uuid, random_ones_differ_and_carry_the_version) {
   EXPECT_EQ(a.hex()[12], '4');
 }
 
-}  // namespace
-}  // namespace siteagent::base
+} // namespace
+} // namespace siteagent::base

@@ -3,10 +3,10 @@
 //
 //   class my_cloud final : public sagent::resource_backend {
 //   public:
-//     my_cloud(sagent::host host, sagent::request settings);          // throw sagent::failure to refuse
-//     static const char* settings_schema() { return R"({"type":"object"})"; }     // optional
-//     static constexpr unsigned thread_model = SAGENT_THREADS_PARALLEL;           // optional
-//     void ping(sagent::call& call, const sagent::request& request) override;
+//     my_cloud(sagent::host host, sagent::request settings);          // throw sagent::failure to
+//     refuse static const char* settings_schema() { return R"({"type":"object"})"; }     //
+//     optional static constexpr unsigned thread_model = SAGENT_THREADS_PARALLEL;           //
+//     optional void ping(sagent::call& call, const sagent::request& request) override;
 //     ...
 //   };
 //   SAGENT_PLUGIN("my-cloud", "1.0.0", "Me", my_cloud)
@@ -103,6 +103,11 @@ public:
     }
   }
 
+  // Would a line of that level be kept?
+  bool is_log_enabled(std::int32_t level) const {
+    return SAGENT_HAS(sagent_log_service, log_, enabled) && log_->enabled(raw_, level) != 0;
+  }
+
   // Reads the secret behind a settings reference afresh. Throws failure.
   secret read_secret(std::string_view reference) const {
     if (!SAGENT_HAS(sagent_secrets_service, secrets_, get)) {
@@ -116,7 +121,8 @@ public:
         [](void* ctx, const char* bytes, std::uint64_t len) {
           *static_cast<secret*>(ctx) = secret(std::string_view(bytes, len));
         },
-        &out);
+        &out
+    );
     if (code != SAGENT_OK) {
       throw failure(code, "secret '" + std::string(reference) + "' cannot be read");
     }
@@ -303,7 +309,8 @@ const sagent_resource_backend* resource_backend_table() {
 #define SAGENT_CPP_MANDATORY(name)                                                                 \
   static_assert(                                                                                   \
       overrides<decltype(&T::name), decltype(&resource_backend::name)>,                            \
-      "a resource backend must override " #name);
+      "a resource backend must override " #name                                                    \
+  );
   SAGENT_CPP_MANDATORY(ping)
   SAGENT_CPP_MANDATORY(evaluate_order)
   SAGENT_CPP_MANDATORY(create_resource)
@@ -345,7 +352,11 @@ const sagent_resource_backend* resource_backend_table() {
 
 template <class T>
 sagent_code create(
-    const sagent_host* h, const sagent_call* c, const sagent_request* settings, sagent_instance** out) {
+    const sagent_host* h,
+    const sagent_call* c,
+    const sagent_request* settings,
+    sagent_instance** out
+) {
   return guarded(c, [&] {
     *out = reinterpret_cast<sagent_instance*>(new T(host(h), request(*settings)));
   });
@@ -371,8 +382,8 @@ const char* get_settings_schema(const char* id) {
   return get_extension<T>(id) != nullptr ? schema_of<T>::get() : nullptr;
 }
 
-}  // namespace detail
-}  // namespace sagent
+} // namespace detail
+} // namespace sagent
 
 // The only line outside the class. Strings must be literals.
 #define SAGENT_PLUGIN(plugin_id, plugin_version, plugin_vendor, plugin_class)                      \
