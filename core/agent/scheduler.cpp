@@ -273,10 +273,10 @@ agent::agent(
     const config::agent_config& config,
     agent_options options,
     portal_factory portals,
-    backend_factory backends,
+    const backend_factory& backends,
     const base::clock& clock,
     waiter& waits,
-    std::stop_token stop
+    const std::stop_token& stop
 )
     : options_(std::move(options)), portals_(std::move(portals)), progress_(clock),
       pool_(options_.workers),

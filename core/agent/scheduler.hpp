@@ -52,10 +52,10 @@ public:
       const config::agent_config& config,
       agent_options options,
       portal_factory portals,
-      backend_factory backends,
+      const backend_factory& backends,
       const base::clock& clock,
       waiter& waits,
-      std::stop_token stop
+      const std::stop_token& stop
   );
   ~agent();
 

@@ -19,11 +19,21 @@ namespace {
 constexpr std::chrono::minutes call_grace{5};
 constexpr unsigned passes_to_believe = 2;
 constexpr net::backoff start_pace{std::chrono::minutes(10), std::chrono::hours(1)};
+constexpr const char* failed_text = "the provider's system reports this machine as failed";
 constexpr const char* running = "running";
 constexpr const char* deallocated = "deallocated";
 
 bool is_marked(const base::json& metadata) {
   return metadata[stopped_marker].boolean().value_or(false);
+}
+
+// Paused and standing: it is ours to start again, whoever stopped it (also the Python agent).
+bool is_ours_to_start(const waldur::resource& r, bool was_marked, const std::string& power) {
+  if (!r.power_flags_known) {
+    return was_marked;
+  }
+  return r.paused || r.downscaled ? was_marked || power == deallocated
+                                  : was_marked && power != running;
 }
 
 // Waldur's own member is no news of the plugin's.
@@ -147,59 +157,64 @@ void status_sync::sync_one(
     return;
   }
   if (trouble) {
-    const std::string why =
-        row["error"].string_or("the provider's system reports a failed machine");
-    report_trouble(*fresh, past.absent > 0 ? "missing on backend" : why);
+    report_trouble(*fresh, row, past.absent > 0 ? "missing on backend" : failed_text);
     return;
   }
-  const std::string power = row["power"].string_or("");
-  const bool wants_stop = fresh->paused || fresh->downscaled;
   const bool was_marked = is_marked(fresh->backend_metadata);
+  const std::string power = row["power"].string_or("");
   const base::result<base::json> changed = set_power(cloud, *fresh, power, was_marked, past);
   if (!changed) {
     return;
   }
-  const std::string power_now = (*changed)["power"].string_or(power);
-  // Paused and standing: it is ours to start again, whoever stopped it (also the Python agent).
-  const bool marked =
-      wants_stop ? power_now == deallocated || was_marked : was_marked && power_now != running;
   const base::json& metadata =
       (*changed)["metadata"].size() > 0 ? (*changed)["metadata"] : row["metadata"];
-  bool complete = post_metadata(*fresh, metadata, marked);
-  const base::json& limits = row["limits"];
-  if (limits.size() > 0) {
-    waldur::limits figures;
-    for (const auto& [type, amount] : limits.members()) {
-      if (const auto text = amount.number_text()) {
-        figures.emplace(type, std::string(*text));
-      }
+  const bool marked = is_ours_to_start(*fresh, was_marked, (*changed)["power"].string_or(power));
+  record(*fresh, metadata, marked, row["limits"]);
+}
+
+// What Waldur shows of a healthy machine.
+void status_sync::record(
+    const waldur::resource& resource,
+    const base::json& metadata,
+    bool marked,
+    const base::json& limits
+) {
+  bool complete = post_metadata(resource, metadata, marked);
+  waldur::limits figures;
+  for (const auto& [type, amount] : limits.members()) {
+    if (const auto text = amount.number_text()) {
+      figures.emplace(type, std::string(*text));
     }
-    if (!same_limits(figures, fresh->limits)) {
-      complete &= write(*fresh, "limits", [&] {
-                    return waldur_.set_limits(fresh->uuid, figures);
-                  }).has_value();
-    }
+  }
+  if (!figures.empty() && !same_limits(figures, resource.limits)) {
+    complete &= write(resource, "limits", [&] {
+                  return waldur_.set_limits(resource.uuid, figures);
+                }).has_value();
   }
   if (complete) {
-    (void)write(*fresh, "last sync", [&] { return waldur_.refresh_last_sync(fresh->uuid); });
+    (void)write(resource, "last sync", [&] { return waldur_.refresh_last_sync(resource.uuid); });
   }
-  if (fresh->state == "Erred" &&
-      write(*fresh, "state OK", [&] { return waldur_.set_resource_ok(fresh->uuid); })) {
-    offering_.log().info("resource is OK again", {{"resource", fresh->uuid.hex()}});
+  if (resource.state == "Erred" &&
+      write(resource, "state OK", [&] { return waldur_.set_resource_ok(resource.uuid); })) {
+    offering_.log().info("resource is OK again", {{"resource", resource.uuid.hex()}});
   }
 }
 
-void status_sync::report_trouble(const waldur::resource& resource, std::string_view message) {
+// The plugin's words go to the log only: they may name what is none of the customer's business.
+void status_sync::report_trouble(
+    const waldur::resource& resource, const base::json& row, std::string_view message
+) {
   if (resource.state == "Erred") {
     return;
   }
-  const observe::logger log = offering_.log().with("resource", resource.uuid.hex());
-  log.error(
+  offering_.log().error(
       "machine is missing or failed",
-      {{"backend_id", resource.backend_id}, {"message", std::string(message)}}
+      {{"resource", resource.uuid.hex()},
+       {"backend_id", resource.backend_id},
+       {"error", row["error"].string_or(message)}}
   );
   (void)write(resource, "state Erred", [&] {
-    return waldur_.set_resource_erred(resource.uuid, safe_text(message));
+    return waldur_.set_resource_erred(resource.uuid, message);
   });
 }
 

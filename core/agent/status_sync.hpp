@@ -42,7 +42,14 @@ private:
   base::result<rows> pull(backend& cloud, const std::vector<waldur::resource>& resources);
   void
   sync_one(backend& cloud, const waldur::resource& resource, const base::json& row, history& past);
-  void report_trouble(const waldur::resource& resource, std::string_view message);
+  void record(
+      const waldur::resource& resource,
+      const base::json& metadata,
+      bool marked,
+      const base::json& limits
+  );
+  void
+  report_trouble(const waldur::resource& resource, const base::json& row, std::string_view message);
   // The plugin's answer to a change of power, or a null when nothing was to do; an error: skip the
   // rest of this resource's pass.
   base::result<base::json> set_power(

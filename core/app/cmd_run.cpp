@@ -101,7 +101,7 @@ void wait_for_end(const sigset_t& set, const std::atomic<bool>& ended, std::stop
     }
     if (asked && base::real_clock().steady() - *asked > grace) {
       log.warning("work did not stop in time; leaving, the next start finds what it made");
-      std::fflush(nullptr);
+      (void)std::fflush(nullptr);
       std::_Exit(exit_fine);
     }
   }

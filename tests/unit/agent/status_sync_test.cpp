@@ -139,10 +139,12 @@ TEST_F(status_sync_test, flags_waldur_did_not_send_move_no_machine) {
   waldur::resource& r = make(1);
   r.backend_metadata.set(stopped_marker, true);
   r.power_flags_known = false;
-  row.set("power", "deallocated");
-  EXPECT_TRUE(sync.run());
-  EXPECT_EQ(power_calls(), 0U);
-  EXPECT_TRUE(marked());
+  for (const char* power : {"deallocated", "running"}) {
+    row.set("power", power);
+    EXPECT_TRUE(sync.run());
+    EXPECT_EQ(power_calls(), 0U);
+    EXPECT_TRUE(marked());
+  }
 }
 
 TEST_F(status_sync_test, a_cloud_without_room_is_asked_with_growing_pauses) {
@@ -181,7 +183,7 @@ TEST_F(status_sync_test, a_healthy_machine_is_set_ok_again) {
 
 TEST_F(status_sync_test, a_failed_machine_is_erred_on_the_second_pass_and_once) {
   row.set("state", "failed");
-  row.set("error", "the provider lost it");
+  row.set("error", "provisioning failed in subscription 1234");
   EXPECT_TRUE(sync.run());
   EXPECT_THAT(w.waldur.writes(), IsEmpty());
   for (int i = 0; i < 3; ++i) {
@@ -189,7 +191,10 @@ TEST_F(status_sync_test, a_failed_machine_is_erred_on_the_second_pass_and_once) 
   }
   EXPECT_THAT(
       w.waldur.writes(),
-      ElementsAre("set_resource_erred " + uuid_of(1).hex() + " the provider lost it")
+      ElementsAre(
+          "set_resource_erred " + uuid_of(1).hex() +
+          " the provider's system reports this machine as failed"
+      )
   );
 }
 
