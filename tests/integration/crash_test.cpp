@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SIGKILL behind every single write of a create, to the cloud and to Waldur; then a new start.
-#include "tests/integration/site.hpp"
+#include "tests/integration/expect.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 struct write {
   const char* name;
@@ -93,21 +92,8 @@ TEST_P(killed_behind, a_new_start_ends_with_exactly_one_machine) {
   ASSERT_EQ(again.exit_code, 0);
   ASSERT_EQ(s.order_state(order), "done") << again.log;
 
-  const json all = s.azure().inventory();
-  const std::string uuid = s.resource_of(order);
-  for (const char* kind :
-       {"resourceGroups",
-        "virtualNetworks",
-        "publicIPAddresses",
-        "networkSecurityGroups",
-        "networkInterfaces",
-        "virtualMachines"}) {
-    EXPECT_THAT(all[kind].items(), SizeIs(1)) << kind;
-    EXPECT_EQ(all[kind][0].at({"tags", "waldur-resource-uuid"}), json(uuid)) << kind;
-  }
-  EXPECT_EQ(s.resource(uuid)["backend_id"], all["virtualMachines"][0]["id"]);
-
-  const std::string termination = s.terminate(uuid);
+  expect_exactly_one_machine(s, order);
+  const std::string termination = s.terminate(s.resource_of(order));
   ASSERT_EQ(s.run_agent().exit_code, 0);
   EXPECT_EQ(s.order_state(termination), "done");
   EXPECT_THAT(s.cloud_objects(), IsEmpty());
