@@ -4,6 +4,7 @@
 #include "core/app/commands.hpp"
 #include "core/host/plugin.hpp"
 #include "core/net/transport.hpp"
+#include "core/observe/log.hpp"
 
 #include <exception>
 #include <iostream>
@@ -42,7 +43,12 @@ int main(int argc, char** argv) {
       return *code;
     }
     siteagent::net::initialise_process();
-    const int code = dispatch(std::get<command_line>(parsed));
+    const command_line& line = std::get<command_line>(parsed);
+    if (line.what != command_line::command::run) {
+      // These talk to a person; only what is wrong is logged.
+      siteagent::observe::set_up_logs(siteagent::observe::level::warning);
+    }
+    const int code = dispatch(line);
     // Somebody piped us into a reader that went away: no success.
     return std::cout.flush() ? code : siteagent::app::exit_failed;
   } catch (const std::exception& e) {
