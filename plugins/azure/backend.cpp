@@ -142,11 +142,7 @@ void backend::create_resource(sagent::call& call, const sagent::request& request
        {"metadata", metadata_of(done->facts)},
        {"adopted", done->adopted}}
   );
-  const std::string url = endpoint_of(done->facts);
-  out.set(
-      "endpoints",
-      url.empty() ? json::array() : json::array({json::object({{"name", "SSH"}, {"url", url}})})
-  );
+  out.set("endpoints", endpoints_of(done->facts));
   if (s_.limits_from_size) {
     json limits = measure(scope, done->facts.model, body["components"], {});
     if (limits.size() > 0) {
@@ -236,6 +232,7 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
       out.set("backend_id", id_of(seen.facts.model));
       out.set("power", seen.facts.power ? json(*seen.facts.power) : json());
       out.set("metadata", metadata_of(seen.facts));
+      out.set("endpoints", endpoints_of(seen.facts));
       if (s_.limits_from_size) {
         json limits = measure(scope, seen.facts.model, body["components"], {});
         if (limits.size() > 0) {

@@ -57,9 +57,14 @@ base::json metadata_of(const machine_facts& f) {
   return base::json::object({{"backend_type", "azure"}, {"virtual_machine", std::move(machine)}});
 }
 
-std::string endpoint_of(const machine_facts& f) {
+base::json endpoints_of(const machine_facts& f) {
   const std::string user = f.model.at({"properties", "osProfile", "adminUsername"}).string_or("");
-  return user.empty() || f.public_ip.empty() ? "" : "ssh://" + user + "@" + f.public_ip;
+  if (user.empty() || f.public_ip.empty()) {
+    return base::json::array();
+  }
+  return base::json::array(
+      {base::json::object({{"name", "SSH"}, {"url", "ssh://" + user + "@" + f.public_ip}})}
+  );
 }
 
 base::result<machine_facts>

@@ -19,8 +19,8 @@ struct machine_facts {
 
 base::json metadata_of(const machine_facts& f);
 
-// ssh://user@address; "" without an address or a user.
-std::string endpoint_of(const machine_facts& f);
+// [{"name":"SSH","url":"ssh://user@address"}]; empty without an address or a user.
+base::json endpoints_of(const machine_facts& f);
 
 // The id as ARM wrote it.
 std::string id_of(const base::json& object);

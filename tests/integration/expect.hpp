@@ -23,7 +23,15 @@ inline void expect_exactly_one_machine(const site& s, const std::string& order) 
     ASSERT_THAT(all[kind].items(), testing::SizeIs(1)) << kind;
     EXPECT_EQ(all[kind][0].at({"tags", "waldur-resource-uuid"}), json(uuid)) << kind;
   }
-  EXPECT_EQ(s.resource(uuid)["backend_id"], all["virtualMachines"][0]["id"]);
+  const json shown = s.resource(uuid);
+  EXPECT_EQ(shown["backend_id"], all["virtualMachines"][0]["id"]);
+  EXPECT_EQ(
+      shown["endpoints"][0]["url"],
+      json(
+          "ssh://waldur@" +
+          all["publicIPAddresses"][0].at({"properties", "ipAddress"}).string_or("?")
+      )
+  );
 }
 
 } // namespace siteagent::integration
