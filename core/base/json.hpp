@@ -110,7 +110,8 @@ public:
 
   // Sets or replaces a member; turns null into an object. Returns *this for chaining.
   json& set(std::string_view key, json value);
-  // Returns the member, creating a null one; turns null into an object.
+  // Returns the member, creating a null one; turns null into an object. The reference ends with the
+  // next member added to this object.
   json& member_ref(std::string_view key);
   void erase(std::string_view key);
   // Appends; turns null into an array.

@@ -15,11 +15,11 @@ template <class T>
 class [[nodiscard]] result {
 public:
   // Implicit on purpose: both branches of a function read as plain returns.
-  result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {} // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
 
-  result(base::error e)
-      : state_(std::in_place_index<1>, std::move(e)) {} // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  result(base::error e) : state_(std::in_place_index<1>, std::move(e)) {}
 
   bool has_value() const noexcept { return state_.index() == 0; }
 

@@ -78,8 +78,8 @@ typedef struct sagent_resource_backend {
   /* M I. True state of many resources, by bulk reads. Body: resources, tags, uuid_tag, components.
    * Emits one object per resource: {"uuid","presence":"present|absent|unknown","state":"ok|failed|
    * creating|deleting","backend_id","power":"running|deallocated|stopped|...|null","limits":{}?,
-   * "metadata":{},"error":"text"?}. unknown is never absent. A read failure of the whole list may
-   * also be the method's own failure. Budget 10 min. */
+   * "metadata":{},"endpoints":[]?,"error":"text"?}. unknown is never absent. A read failure of the
+   * whole list may also be the method's own failure. Budget 10 min. */
   sagent_method pull_resources;
 
   /* M. Usage of many resources. Body: resources, components, "period":{"year":2026,"month":11},
