@@ -2,7 +2,7 @@
 // The portal over waldur::client. In test builds every write is also a crash point.
 #include "core/agent/portal.hpp"
 
-#include "core/agent/crash_point.hpp"
+#include "core/host/crash_point.hpp"
 
 #include <utility>
 
@@ -15,7 +15,8 @@ using base::uuid;
 
 // Passes `answer` through; the write behind it may have been sent whatever it says.
 result<void> written(std::string_view what, result<void> answer) {
-  crash_point("after", "post", what);
+  host::reach_crash_point(base::json::object({{"phase", "after"}, {"verb", "post"}, {"kind", what}})
+  );
   return answer;
 }
 

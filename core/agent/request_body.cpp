@@ -131,6 +131,26 @@ json resource_tags(
   return tags;
 }
 
+base::json resource_refs(const std::vector<waldur::resource>& resources) {
+  base::json refs = base::json::array();
+  for (const waldur::resource& r : resources) {
+    refs.push_back(base::json::object(
+        {{"uuid", r.uuid.hex()}, {"backend_id", std::string(base::trim(r.backend_id))}}
+    ));
+  }
+  return refs;
+}
+
+std::map<base::uuid, base::json> rows_by_uuid(std::vector<base::json> rows) {
+  std::map<base::uuid, base::json> found;
+  for (base::json& row : rows) {
+    if (const auto uuid = base::uuid::parse(row["uuid"].string_or(""))) {
+      found.insert_or_assign(*uuid, std::move(row));
+    }
+  }
+  return found;
+}
+
 std::vector<config::component> merge_components(
     std::vector<config::component> local, const std::vector<waldur::offering_component>& server
 ) {

@@ -37,6 +37,10 @@ base::json resource_tags(
 // The filter for everything of an offering.
 base::json offering_tags(const base::uuid& offering);
 
+// [{"uuid","backend_id"}], and the answer's rows by their uuid; rows without one are dropped.
+base::json resource_refs(const std::vector<waldur::resource>& resources);
+std::map<base::uuid, base::json> rows_by_uuid(std::vector<base::json> rows);
+
 // The local components plus those only the server knows, as the contract wants them (1.5).
 std::vector<config::component> merge_components(
     std::vector<config::component> local, const std::vector<waldur::offering_component>& server

@@ -102,13 +102,7 @@ status_sync::pull(backend& cloud, const std::vector<waldur::resource>& resources
     return info.error();
   }
   host::call_request request;
-  base::json wanted = base::json::array();
-  for (const waldur::resource& r : resources) {
-    wanted.push_back(base::json::object(
-        {{"uuid", r.uuid.hex()}, {"backend_id", std::string(base::trim(r.backend_id))}}
-    ));
-  }
-  request.body.set("resources", std::move(wanted));
+  request.body.set("resources", resource_refs(resources));
   request.body.set("tags", offering_tags(offering_.config().uuid));
   request.body.set("uuid_tag", tag_resource);
   request.body.set("components", (*info)->components_body);
@@ -124,13 +118,7 @@ status_sync::pull(backend& cloud, const std::vector<waldur::resource>& resources
     }
     return std::move(answer).error();
   }
-  rows found;
-  for (base::json& row : *answer) {
-    if (const auto uuid = base::uuid::parse(row["uuid"].string_or(""))) {
-      found.insert_or_assign(*uuid, std::move(row));
-    }
-  }
-  return found;
+  return rows_by_uuid(*std::move(answer));
 }
 
 void status_sync::sync_one(

@@ -44,16 +44,6 @@ bool accumulates(const offering_info& info, const std::string& type) {
   });
 }
 
-std::map<base::uuid, base::json> by_uuid(std::vector<base::json> rows) {
-  std::map<base::uuid, base::json> found;
-  for (base::json& row : rows) {
-    if (const auto uuid = base::uuid::parse(row["uuid"].string_or(""))) {
-      found.insert_or_assign(*uuid, std::move(row));
-    }
-  }
-  return found;
-}
-
 } // namespace
 
 usage_report::usage_report(offering_context& offering, portal& waldur, environment& env)
@@ -122,7 +112,7 @@ base::result<void> usage_report::report_period(
     }
     return std::move(answer).error();
   }
-  const std::map<base::uuid, base::json> rows = by_uuid(*std::move(answer));
+  const std::map<base::uuid, base::json> rows = rows_by_uuid(*std::move(answer));
   progress_board::activity activity =
       env_.progress.begin("usage of " + offering_.config().name, std::chrono::minutes(15));
   for (const waldur::resource& resource : resources) {
@@ -157,13 +147,7 @@ base::result<std::vector<base::json>> usage_report::measure(
       cloud.deadline_of(host::operation::report_usage) + call_grace
   );
   host::call_request request;
-  base::json wanted = base::json::array();
-  for (const waldur::resource& r : resources) {
-    wanted.push_back(base::json::object(
-        {{"uuid", r.uuid.hex()}, {"backend_id", std::string(base::trim(r.backend_id))}}
-    ));
-  }
-  request.body.set("resources", std::move(wanted));
+  request.body.set("resources", resource_refs(resources));
   request.body.set("components", info.components_body);
   request.body.set("period", base::json::object({{"year", period.year}, {"month", period.number}}));
   request.body.set("timezone", offering_.settings().timezone.name());
