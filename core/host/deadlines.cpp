@@ -34,6 +34,7 @@ constexpr std::array<rule, operation_count> rules = {{
     {operation::diagnostics, "diagnostics", "diagnostics_s", "read_s", 60s},
     {operation::add_members, "add_members", "add_members_s", "read_s", 60s},
     {operation::remove_members, "remove_members", "remove_members_s", "read_s", 60s},
+    {operation::describe, "describe", "describe_s", "bulk_s", 10min},
 }};
 
 constexpr bool is_in_order() {

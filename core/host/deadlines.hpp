@@ -12,7 +12,7 @@
 
 namespace siteagent::host {
 
-inline constexpr std::size_t operation_count = 14;
+inline constexpr std::size_t operation_count = 15;
 
 // Every key that limits may have: the groups', then the operations' own.
 std::vector<std::string_view> limit_keys();

@@ -52,6 +52,8 @@ sagent_method slot_of(const sagent_resource_backend& table, operation op) {
     return table.add_members;
   case operation::remove_members:
     return table.remove_members;
+  case operation::describe:
+    return table.describe;
   }
   return nullptr;
 }

@@ -35,12 +35,13 @@ enum class operation : std::uint8_t {
   diagnostics,
   add_members,
   remove_members,
+  describe,
 };
 
 std::string_view name_of(operation op);
 // ping 10 s, evaluate_order and other single operations 60 s, bulk reads (pull_resources,
-// report_usage, list_resources) 10 min, pause/downscale/restore 20 min, create 45 min, delete 120
-// min.
+// report_usage, list_resources, describe) 10 min, pause/downscale/restore 20 min, create 45 min,
+// delete 120 min.
 //
 // backend_settings.limits overrides them, in whole seconds (1 .. 604800): ping_s, read_s
 // (evaluate_order, set_resource_limits, diagnostics, add_members, remove_members), bulk_s, power_s,

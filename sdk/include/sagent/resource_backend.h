@@ -88,9 +88,11 @@ typedef struct sagent_resource_backend {
    * measured is left out, never zero. Budget 10 min. */
   sagent_method report_usage;
 
-  /* M. Everything that carries these tags. Body: tags, uuid_tag, "objects": bool.
+  /* M. Everything that carries these tags. Body: tags, uuid_tag, "objects": bool, "prices": bool.
    * Emits {"backend_id","uuid","name"} per resource, or, with objects, {"id","kind","uuid",
-   * "created_at"?,"price_month"?} per object. Budget 10 min. */
+   * "created_at"?,"price_month"?,"currency"?} per object. price_month: decimal text, what the object
+   * costs in a month of 730 hours; only asked for with prices, absent = unknown, "0" = free.
+   * Budget 10 min. */
   sagent_method list_resources;
 
   /* M, may answer SAGENT_E_UNSUPPORTED. Absolute values. Body: resource, order. */
@@ -103,6 +105,16 @@ typedef struct sagent_resource_backend {
    * {"users":[{"username","done":bool}]}; "done":false = nothing to do here. */
   sagent_method add_members;
   sagent_method remove_members;
+
+  /* What an operator copies elsewhere. Reads only. Body: "what", and for options also offering and
+   * components. Budget 10 min. By "what":
+   *   role     the least rights this plugin's credentials need, in the cloud's own format: emits one
+   *            object, printed as it is
+   *   options  the order form's choices that can be ordered now: emits per option {"name" (the order
+   *            attribute),"label","type":"select_string|text|string","required":bool,"choices":[]?,
+   *            "default"?,"help_text"?}
+   * SAGENT_E_UNSUPPORTED for any other value. */
+  sagent_method describe;
 } sagent_resource_backend;
 
 #ifdef __cplusplus

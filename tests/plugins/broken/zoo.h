@@ -98,6 +98,7 @@ static const sagent_resource_backend zoo_backend = {
     zoo_nothing,
     NULL,
     NULL,
+    NULL,
 };
 
 ZOO_UNUSED static const void* zoo_extension(const char* id) {

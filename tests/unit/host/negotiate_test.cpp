@@ -32,7 +32,7 @@ sagent_plugin good_descriptor() {
 sagent_resource_backend good_backend() {
   sagent_resource_backend t{};
   t.struct_size = sizeof t;
-  for (sagent_method* slot = &t.ping; slot <= &t.remove_members; ++slot) {
+  for (sagent_method* slot = &t.ping; slot <= &t.describe; ++slot) {
     *slot = &nothing;
   }
   return t;

@@ -226,6 +226,7 @@ public:
   SAGENT_CPP_METHOD(diagnostics)
   SAGENT_CPP_METHOD(add_members)
   SAGENT_CPP_METHOD(remove_members)
+  SAGENT_CPP_METHOD(describe)
 #undef SAGENT_CPP_METHOD
 };
 
@@ -345,6 +346,7 @@ const sagent_resource_backend* resource_backend_table() {
       SAGENT_CPP_SLOT(diagnostics),
       SAGENT_CPP_SLOT(add_members),
       SAGENT_CPP_SLOT(remove_members),
+      SAGENT_CPP_SLOT(describe),
   };
 #undef SAGENT_CPP_SLOT
   return &table;
