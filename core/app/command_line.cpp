@@ -19,10 +19,19 @@ namespace siteagent::app {
 
 namespace {
 
-const std::vector<std::string_view> commands = {"validate", "diagnose", "plugin"};
+const std::vector<std::string_view> commands = {
+    "validate", "diagnose", "plan", "orphans", "plugin"};
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
-    "--mode", "--config-file", "--once", "--workers", "--plugin-dir", "--help", "--version"};
+    "--mode",
+    "--config-file",
+    "--once",
+    "--workers",
+    "--plugin-dir",
+    "--json",
+    "--delete",
+    "--help",
+    "--version"};
 const std::vector<std::string_view> modes = {
     "order_process", "report", "membership_sync", "event_process", "all"};
 
@@ -71,6 +80,10 @@ std::optional<std::string> find_typo(int argc, const char* const* argv) {
 
 void add_config(CLI::App& app, command_line& made) {
   app.add_option("-c,--config-file", made.config_file, "The YAML file")->capture_default_str();
+}
+
+void add_json(CLI::App& app, command_line& made) {
+  app.add_flag("--json", made.json, "One JSON document instead of lines");
 }
 
 void add_plugin_directories(CLI::App& app, command_line& made) {
@@ -126,6 +139,21 @@ void describe_commands(CLI::App& app, command_line& made) {
       ),
       made
   );
+  CLI::App* plan =
+      add(app,
+          "plan",
+          "Show what a start would change in Waldur and the cloud; writes nothing",
+          command::plan);
+  add_config(*plan, made);
+  add_json(*plan, made);
+  CLI::App* orphans =
+      add(app,
+          "orphans",
+          "Show tagged objects with nothing live behind them, and resources without a machine",
+          command::orphans);
+  add_config(*orphans, made);
+  add_json(*orphans, made);
+  orphans->add_flag("--delete", made.remove, "Delete those whose exact ids are then typed");
   CLI::App* plugin = app.add_subcommand("plugin", "Look at the installed plugins");
   plugin->require_subcommand(1);
   add(*plugin, "list", "Every plugin in the search path", command::plugin_list);

@@ -15,7 +15,15 @@ inline constexpr int exit_failed = 1; // configuration wrong, an offering could 
 inline constexpr int exit_usage = 2;
 
 struct command_line {
-  enum class command : std::uint8_t { run, validate, diagnose, plugin_list, plugin_inspect };
+  enum class command : std::uint8_t {
+    run,
+    validate,
+    diagnose,
+    plan,
+    orphans,
+    plugin_list,
+    plugin_inspect
+  };
 
   command what = command::run;
   std::string mode = "order_process";
@@ -24,6 +32,8 @@ struct command_line {
   unsigned workers = 64;
   std::vector<std::string> plugin_directories; // --plugin-dir, in order
   std::string plugin;                          // of plugin inspect
+  bool json = false;                           // --json: a document instead of lines
+  bool remove = false;                         // orphans --delete
 };
 
 // The arguments, or the exit code after help, version or a usage error was printed.

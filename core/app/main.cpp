@@ -22,6 +22,10 @@ int dispatch(const command_line& line) {
     return siteagent::app::run_validate(line);
   case command_line::command::diagnose:
     return siteagent::app::run_diagnose(line);
+  case command_line::command::plan:
+    return siteagent::app::run_plan(line);
+  case command_line::command::orphans:
+    return siteagent::app::run_orphans(line);
   case command_line::command::plugin_list:
     return siteagent::app::run_plugin_list(line);
   case command_line::command::plugin_inspect:
