@@ -9,6 +9,7 @@
 
 namespace siteagent::azure_emulator {
 
+// The group of a resource exists: admission.cpp saw to that.
 // Resource groups and generic lists (groups.cpp).
 reply put_group(context& c, std::string_view name);
 reply get_group(context& c, std::string_view name);
@@ -25,19 +26,9 @@ reply list_children(context& c, const resource_path& parent); // of its only chi
 reply patch_tags(context& c, const resource_path& path);
 
 // Network (network_*.cpp).
-reply put_virtual_network(context& c, const resource_path& path);
-reply put_subnet(context& c, const resource_path& path);
-reply delete_virtual_network(context& c, const resource_path& path);
-reply delete_subnet(context& c, const resource_path& path);
-reply put_public_ip(context& c, const resource_path& path);
-reply delete_public_ip(context& c, const resource_path& path);
-reply put_security_group(context& c, const resource_path& path);
-reply put_security_rule(context& c, const resource_path& path);
-reply delete_security_group(context& c, const resource_path& path);
-reply delete_security_rule(context& c, const resource_path& path);
+reply put_network(context& c, const resource_path& path);
+reply delete_network(context& c, const resource_path& path);
 reply get_default_rule(context& c, const resource_path& parent, std::string_view name);
-reply put_interface(context& c, const resource_path& path);
-reply delete_interface(context& c, const resource_path& path);
 
 // Compute (machine_*.cpp, disks.cpp).
 reply put_machine(context& c, const resource_path& path);

@@ -16,6 +16,7 @@ enum class kind : std::uint8_t {
   public_ip,
   security_group,
   security_rule,
+  application_group,
   network_interface,
   virtual_machine,
   disk,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Network interfaces.
-#include "handlers.hpp"
-#include "operations.hpp"
-#include "render.hpp"
+#include "network.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
@@ -17,10 +15,6 @@ using base::equals_ignoring_case;
 using base::json;
 
 namespace {
-
-reply bad_request(std::string_view code, const std::string& message) {
-  return error_reply(400, {std::string(code), message, "", json::array()});
-}
 
 std::string subnet_id(const json& configuration) {
   return configuration.at({"properties", "subnet", "id"}).string_or("");
@@ -91,21 +85,21 @@ std::optional<reply> place_address(
   if (!text.empty() || fixed) {
     const auto address = parse_ipv4(text);
     if (!address || !range.contains(cidr{*address, 32})) {
-      return bad_request(
+      return network_refusal(
           "PrivateIPAddressNotInSubnet",
           "Private static IP address " + text + " does not belong to the range of subnet prefix " +
               range.text() + "."
       );
     }
     if (*address < range.first + 4 || *address == range.last()) {
-      return bad_request(
+      return network_refusal(
           "PrivateIPAddressInReservedRange",
           "Private static IP address " + text +
               " falls within reserved IP range of subnet prefix " + range.text() + "."
       );
     }
     if (!taken.insert(*address).second) {
-      return bad_request(
+      return network_refusal(
           "PrivateIPAddressIsAllocated",
           "IP configuration " + configuration_id(path, configuration) +
               " is using the private IP address " + text +
@@ -121,7 +115,7 @@ std::optional<reply> place_address(
       return std::nullopt;
     }
   }
-  return bad_request(
+  return network_refusal(
       "SubnetIsFull",
       "Subnet " + subnet.path.child + " with address prefix " + range.text() +
           " does not have enough capacity for 1 IP addresses."
@@ -142,7 +136,7 @@ check_address_free(const context& c, const resource_path& path, const json& conf
         holder = theirs["id"].string_or("");
       }
     }
-    return bad_request(
+    return network_refusal(
         "PublicIPAddressInUse",
         "Resource " + configuration_id(path, configuration) + " is referencing public IP address " +
             address + " that is already allocated to resource " + holder + "."
@@ -154,25 +148,40 @@ check_address_free(const context& c, const resource_path& path, const json& conf
 std::optional<reply> check_shape(const resource_path& path, const json& request) {
   const auto& configurations = request.at({"properties", "ipConfigurations"});
   if (configurations.size() == 0) {
-    return bad_request(
+    return network_refusal(
         "NetworkInterfaceMustHaveIpConfigurations",
         "Network interface " + path.id() + " must have one or more IP configurations."
     );
   }
+  std::size_t primaries = 0;
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     if (configurations[i]["name"].string_or("").empty()) {
-      return bad_request(
+      return network_refusal(
           "InvalidRequestFormat", "An IP configuration of " + path.id() + " has no name."
       );
     }
+    if (auto bad = check_child_name(configurations[i]["name"].string_or(""))) {
+      return bad;
+    }
+    primaries += configurations[i].at({"properties", "primary"}).boolean().value_or(false) ? 1 : 0;
     if (subnet_id(configurations[i]).empty()) {
-      return bad_request(
+      return network_refusal(
           "SubnetMissingInIpConfiguration",
           "IP configuration " + configuration_id(path, configurations[i]) + " has no subnet."
       );
     }
   }
-  return std::nullopt;
+  if (configurations.size() > 1 && primaries != 1) {
+    return network_refusal(
+        "NicMustHaveOnePrimaryIpConfiguration",
+        "Network interface " + path.id() + " must have exactly one primary IP configuration."
+    );
+  }
+  return refuse_duplicate_names(path.id(), configurations);
+}
+
+std::vector<std::string> groups_of(const json& configuration) {
+  return ids_in(configuration.at({"properties", "applicationSecurityGroups"}));
 }
 
 std::optional<reply>
@@ -188,6 +197,11 @@ check_references(const context& c, const resource_path& path, const std::string&
     auto bad = check_reference(c, path, subnet, kind::subnet, location);
     if (!bad && !address_id(configuration).empty()) {
       bad = check_reference(c, path, address_id(configuration), kind::public_ip, location);
+    }
+    for (const auto& group_id : groups_of(configuration)) {
+      if (!bad) {
+        bad = check_reference(c, path, group_id, kind::application_group, location);
+      }
     }
     if (bad) {
       return bad;
@@ -214,11 +228,85 @@ check_same_network(const context& c, const resource_path& path, const resource* 
   if (networks.size() <= 1) {
     return std::nullopt;
   }
-  return bad_request(
+  return network_refusal(
       "SubnetsNotInSameVnet",
       "All IP configurations of network interface " + path.id() +
           " must stay in subnets of one virtual network."
   );
+}
+
+std::set<std::string> keys_of(const std::vector<std::string>& ids) {
+  std::set<std::string> keys;
+  for (const auto& id : ids) {
+    keys.insert(key_of(id));
+  }
+  return keys;
+}
+
+// The first member of a group settles its virtual network, and so do rules that name two groups.
+std::optional<reply> check_group_network(const network_put& p, const std::string& group_key) {
+  const auto subnet = parse_resource_id(subnet_id(p.wanted["ipConfigurations"][0]));
+  const std::string network = subnet ? key_of(subnet->parent_id()) : std::string();
+  for (const auto& other : networks_of_group(p.c.world, group_key, p.path.key())) {
+    if (other != network) {
+      return network_refusal(
+          "ApplicationSecurityGroupMembersMustBeInSameVnet",
+          "Application security group " + p.c.world.find(group_key)->path.id() +
+              " has members in another virtual network than network interface " + p.path.id() + "."
+      );
+    }
+  }
+  for (const auto& user : p.c.world.users_of(group_key)) {
+    const auto* rule = p.c.world.find(user);
+    if (rule == nullptr || rule->path.kind != kind::security_rule) {
+      continue;
+    }
+    for (const auto& id : groups_of_rule(rule->body["properties"])) {
+      for (const auto& other : networks_of_group(p.c.world, key_of(id), p.path.key())) {
+        if (other != network) {
+          return groups_in_two_networks(rule->path.id());
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<reply> check_application_groups(const network_put& p) {
+  const auto& configurations = p.wanted["ipConfigurations"];
+  const auto groups = keys_of(groups_of(configurations[0]));
+  for (const auto& configuration : configurations.items()) {
+    if (keys_of(groups_of(configuration)) != groups) {
+      return network_refusal(
+          "AllIpConfigurationsOnANicMustBelongToTheSameApplicationSecurityGroups",
+          "All IP configurations of network interface " + p.path.id() +
+              " must belong to the same application security groups."
+      );
+    }
+  }
+  auto bad = refuse_over_limit(
+      p.c,
+      "applicationSecurityGroupsPerConfiguration",
+      static_cast<std::int64_t>(groups.size()),
+      "ApplicationSecurityGroupsPerIpConfigurationCountLimitReached",
+      "application security groups on an IP configuration of " + p.path.id()
+  );
+  for (const auto& key : groups) {
+    if (!bad) {
+      bad = check_group_network(p, key);
+    }
+    if (!bad) {
+      bad = refuse_over_limit(
+          p.c,
+          "configurationsPerApplicationSecurityGroup",
+          members_of_group(p.c.world, key, p.path.key()) +
+              static_cast<std::int64_t>(configurations.size()),
+          "IpConfigurationsPerApplicationSecurityGroupCountLimitReached",
+          "IP configurations in application security group " + p.c.world.find(key)->path.id()
+      );
+    }
+  }
+  return bad;
 }
 
 json configuration_body(const resource_path& path, const json& request, bool primary) {
@@ -240,8 +328,12 @@ json configuration_body(const resource_path& path, const json& request, bool pri
     }
     properties.set("publicIPAddress", address);
   }
-  if (wanted["applicationSecurityGroups"].is_array()) {
-    properties.set("applicationSecurityGroups", wanted["applicationSecurityGroups"]);
+  json groups;
+  for (const auto& id : groups_of(request)) { // a client may echo expanded objects
+    groups.push_back(json::object({{"id", id}}));
+  }
+  if (!groups.is_null()) {
+    properties.set("applicationSecurityGroups", groups);
   }
   properties.set("primary", wanted["primary"].boolean().value_or(primary));
   properties.set("privateIPAddressVersion", wanted["privateIPAddressVersion"].string_or("IPv4"));
@@ -330,6 +422,9 @@ std::vector<std::string> references_of(const json& body) {
     if (!address_id(configuration).empty()) {
       ids.push_back(address_id(configuration));
     }
+    for (const auto& id : groups_of(configuration)) {
+      ids.push_back(id);
+    }
   }
   return ids;
 }
@@ -346,116 +441,81 @@ void pass_on_delete_options(world& w, const json& body) {
   }
 }
 
-} // namespace
-
-reply put_interface(context& c, const resource_path& path) {
-  auto* existing = c.world.find(path.key());
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  auto bad = check_preconditions(c, existing);
+std::optional<reply> check_interface(const network_put& p) {
+  auto bad = check_shape(p.path, p.c.body);
   if (!bad) {
-    bad = check_shape(path, c.body);
+    bad = check_references(p.c, p.path, p.location);
   }
   if (!bad) {
-    bad = check_references(c, path, location);
+    bad = check_same_network(p.c, p.path, p.existing);
   }
   if (!bad) {
-    bad = check_same_network(c, path, existing);
+    bad = check_application_groups(p);
   }
-  for (const auto& configuration : c.body.at({"properties", "ipConfigurations"}).items()) {
+  for (const auto& configuration : p.wanted["ipConfigurations"].items()) {
     if (!bad && !address_id(configuration).empty()) {
-      bad = check_address_free(c, path, configuration);
+      bad = check_address_free(p.c, p.path, configuration);
     }
   }
-  if (!bad && existing != nullptr) {
-    bad = refuse_if_locked(c, *existing);
-  }
-  json configurations;
-  if (!bad) {
-    bad = build_configurations(c, path, existing, configurations);
-  }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = tracked_body(path, c.body, location);
-  const json guid = is_new ? json(base::uuid::random().dashed())
-                           : existing->body.at({"properties", "resourceGuid"});
-  r.body.set("properties", interface_properties(c.body["properties"], configurations, guid));
-  r.body.set("kind", "Regular");
-  r.created = is_new ? c.now() : existing->created;
-  r.changed = c.now();
-  if (!is_new) {
-    r.interface = existing->interface;
-  }
-  r.uses = references_of(r.body);
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  pass_on_delete_options(c.world, stored.body);
-  // Interfaces are made at once; only a scripted failure needs an operation to fail.
-  if (c.call.operation == nullptr) {
-    return json_reply(is_new ? 201 : 200, render(c.world, stored));
-  }
-  stored.state = is_new ? provisioning::creating : provisioning::updating;
-  operation_plan plan;
-  plan.subject = path.key();
-  plan.location = location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : 200, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
+  return bad;
 }
 
-reply delete_interface(context& c, const resource_path& path) {
-  auto* r = c.world.find(path.key());
-  if (r == nullptr) {
-    return empty_reply(204);
+std::optional<reply> build_interface(const network_put& p, resource& r) {
+  json configurations;
+  if (auto bad = build_configurations(p.c, p.path, p.existing, configurations)) {
+    return bad;
   }
-  if (auto bad = check_preconditions(c, r)) {
-    return *bad;
-  }
-  for (const auto& key : c.world.users_of(path.key())) {
+  r.body = tracked_body(p.path, p.c.body, p.location);
+  const json guid = p.existing == nullptr ? json(base::uuid::random().dashed())
+                                          : p.existing->body.at({"properties", "resourceGuid"});
+  r.body.set("properties", interface_properties(p.wanted, configurations, guid));
+  r.body.set("kind", "Regular");
+  r.uses = references_of(r.body);
+  pass_on_delete_options(p.c.world, r.body);
+  return std::nullopt;
+}
+
+reply reserved(const std::string& machine) {
+  return network_refusal(
+      "NicReservedForAnotherVm",
+      "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please provide "
+      "another nic(s) or retry after 180 seconds. Reserved VM: " +
+          machine
+  );
+}
+
+std::optional<reply> refuse_interface_removal(const context& c, resource& r) {
+  for (const auto& key : c.world.users_of(r.path.key())) {
     const auto* machine = c.world.find(key);
     if (machine == nullptr) {
       continue;
     }
     if (machine->state == provisioning::deleting) {
-      return bad_request(
-          "NicReservedForAnotherVm",
-          "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please "
-          "provide another nic(s) or retry after 180 seconds. Reserved VM: " +
-              machine->path.id()
-      );
+      return reserved(machine->path.id());
     }
-    return bad_request(
+    return network_refusal(
         "NicInUse",
-        "Network Interface " + path.id() + " is used by existing resource " + machine->path.id() +
+        "Network Interface " + r.path.id() + " is used by existing resource " + machine->path.id() +
             ". In order to delete the network interface, it must be dissociated from the resource. "
             "To learn more, see aka.ms/deletenic."
     );
   }
-  if (r->interface.reserved_until > c.now()) {
-    return bad_request(
-        "NicReservedForAnotherVm",
-        "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please provide "
-        "another nic(s) or retry after 180 seconds. Reserved VM: " +
-            r->interface.reserved_for
-    );
-  }
-  if (auto bad = refuse_if_locked(c, *r)) {
-    return *bad;
-  }
-  r->state = provisioning::deleting;
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.location = r->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return r.interface.reserved_until > c.now()
+             ? std::optional<reply>(reserved(r.interface.reserved_for))
+             : std::nullopt;
+}
+
+} // namespace
+
+const network_kind& interface_kind() {
+  static constexpr network_kind row{
+      kind::network_interface,
+      "PutNicOperation",
+      check_interface,
+      build_interface,
+      nullptr,
+      refuse_interface_removal};
+  return row;
 }
 
 } // namespace siteagent::azure_emulator

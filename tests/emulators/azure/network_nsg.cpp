@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Network security groups and their rules.
 #include "handlers.hpp"
-#include "operations.hpp"
+#include "network.hpp"
 #include "render.hpp"
 #include "rules.hpp"
 #include "security_rule.hpp"
@@ -10,6 +10,7 @@
 #include "core/base/uuid.hpp"
 
 #include <array>
+#include <set>
 
 namespace siteagent::azure_emulator {
 
@@ -17,10 +18,6 @@ using base::equals_ignoring_case;
 using base::json;
 
 namespace {
-
-reply bad_request(std::string_view code, const std::string& message) {
-  return error_reply(400, {std::string(code), message, "", json::array()});
-}
 
 struct default_rule {
   std::string_view name;
@@ -131,7 +128,7 @@ json rule_body(const resource_path& path, const json& request) {
 }
 
 reply conflict(const std::string& a, const std::string& b) {
-  return bad_request(
+  return network_refusal(
       "SecurityRuleConflict",
       "Security rule " + a + " conflicts with rule " + b +
           ". Rules cannot have the same Priority and Direction."
@@ -143,14 +140,19 @@ bool clash(const json& a, const json& b) {
          equals_ignoring_case(a["direction"].string_or(""), b["direction"].string_or(""));
 }
 
-std::optional<reply> check_rules(const resource_path& group, const json& rules) {
+resource_path rule_path(const resource_path& group, const json& rule) {
+  resource_path path = group;
+  path.kind = kind::security_rule;
+  path.child = rule["name"].string_or("");
+  return path;
+}
+
+std::optional<reply> check_rules(const network_put& p, const json& rules) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    resource_path path = group;
-    path.kind = kind::security_rule;
-    path.child = rules[i]["name"].string_or("");
+    const auto path = rule_path(p.path, rules[i]);
     auto bad = check_name(path);
     if (!bad) {
-      bad = check_security_rule(path.child, rules[i]["properties"]);
+      bad = check_security_rule(p.c, path, rules[i]["properties"], p.location);
     }
     if (bad) {
       return bad;
@@ -164,188 +166,164 @@ std::optional<reply> check_rules(const resource_path& group, const json& rules) 
   return std::nullopt;
 }
 
-resource&
-store_rule(context& c, const resource_path& path, const json& request, std::string_view location) {
-  const auto* existing = c.world.find(path.key());
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = rule_body(path, request);
-  r.state = existing == nullptr ? provisioning::creating : provisioning::updating;
-  r.created = existing == nullptr ? c.now() : existing->created;
-  r.changed = c.now();
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  return stored;
+// What all rules of one group may hold together.
+std::optional<reply>
+check_rule_totals(const context& c, const resource_path& group, const std::vector<json>& rules) {
+  std::set<std::string> groups;
+  std::int64_t values = 0;
+  for (const auto& rule : rules) {
+    for (const auto& id : groups_of_rule(rule)) {
+      groups.insert(key_of(id));
+    }
+    for (const auto* key :
+         {"sourcePortRanges",
+          "destinationPortRanges",
+          "sourceAddressPrefixes",
+          "destinationAddressPrefixes"}) {
+      values += static_cast<std::int64_t>(rule[key].size());
+    }
+  }
+  const std::string where = " network security group " + group.id();
+  auto bad = refuse_over_limit(
+      c,
+      "securityRules",
+      static_cast<std::int64_t>(rules.size()),
+      "SecurityRuleCountLimitReached",
+      "security rules in" + where
+  );
+  if (!bad) {
+    bad = refuse_over_limit(
+        c,
+        "applicationSecurityGroupsPerSecurityGroup",
+        static_cast<std::int64_t>(groups.size()),
+        "ApplicationSecurityGroupsPerNetworkSecurityGroupCountLimitReached",
+        "application security groups across the rules of" + where
+    );
+  }
+  if (!bad) {
+    bad = refuse_over_limit(
+        c,
+        "addressesPerSecurityGroup",
+        values,
+        "SecurityRuleAddressesAndPortsCountLimitReached",
+        "addresses and ports in" + where
+    );
+  }
+  return bad;
 }
 
-} // namespace
-
-reply put_security_group(context& c, const resource_path& path) {
-  auto* existing = c.world.find(path.key());
-  const auto& rules = c.body.at({"properties", "securityRules"});
-  auto bad = check_preconditions(c, existing);
+std::optional<reply> check_group(const network_put& p) {
+  const auto& rules = p.wanted["securityRules"];
+  auto bad = refuse_duplicate_names(p.path.id(), rules);
   if (!bad) {
-    bad = check_rules(path, rules);
+    bad = check_rules(p, rules);
   }
-  if (!bad && existing != nullptr) {
-    bad = refuse_if_locked(c, *existing);
+  std::vector<json> all;
+  for (const auto& rule : rules.items()) {
+    all.push_back(rule["properties"]);
   }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = tracked_body(path, c.body, location);
+  return bad ? bad : check_rule_totals(p.c, p.path, all);
+}
+
+std::optional<reply> build_group(const network_put& p, resource& r) {
+  r.body = tracked_body(p.path, p.c.body, p.location);
   r.body.set(
       "properties",
       json::object(
           {{"provisioningState", "Updating"},
            {"resourceGuid",
-            is_new ? json(base::uuid::random().dashed())
-                   : existing->body.at({"properties", "resourceGuid"})},
+            p.existing == nullptr ? json(base::uuid::random().dashed())
+                                  : p.existing->body.at({"properties", "resourceGuid"})},
            {"securityRules", json::array()},
-           {"defaultSecurityRules", default_rule_list(path)}}
+           {"defaultSecurityRules", default_rule_list(p.path)}}
       )
   );
-  r.created = is_new ? c.now() : existing->created;
-  r.changed = c.now();
-  const bool same = !is_new && rules.size() == 0 && c.world.children(path.key()).empty() &&
-                    existing->body["tags"] == r.body["tags"];
-  r.state = is_new ? provisioning::creating : same ? existing->state : provisioning::updating;
-  operation_plan plan;
-  for (const auto& rule : rules.items()) {
-    resource_path child = path;
-    child.kind = kind::security_rule;
-    child.child = rule["name"].string_or("");
-    plan.also.push_back(child.key());
-  }
-  // The PUT replaces the whole list.
-  for (const auto& key : c.world.children(path.key())) {
-    c.world.erase(key);
-  }
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  for (const auto& rule : rules.items()) {
-    resource_path child = path;
-    child.kind = kind::security_rule;
-    child.child = rule["name"].string_or("");
-    store_rule(c, child, rule["properties"], location);
-  }
-  plan.subject = path.key();
-  plan.location = location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : 200, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
+  return std::nullopt;
 }
 
-reply put_security_rule(context& c, const resource_path& path) {
-  auto* group = c.world.find(key_of(path.parent_id()));
-  if (group == nullptr) {
-    return gateway_error(
-        404,
-        {"ParentResourceNotFound",
-         "Failed to perform 'write' on resource(s) of type "
-         "'networkSecurityGroups/securityRules', because the parent resource '" +
-             path.parent_id() + "' could not be found."}
-    );
+// The PUT replaces the whole list.
+bool store_rules(const network_put& p, std::vector<std::string>& also) {
+  bool changed = false;
+  for (const auto& rule : p.c.body.at({"properties", "securityRules"}).items()) {
+    const auto path = rule_path(p.path, rule);
+    const auto& properties = rule["properties"];
+    changed = store_child(
+                  p.c, path, rule_body(path, properties), groups_of_rule(properties), p.location
+              ) ||
+              changed;
+    also.push_back(path.key());
   }
-  auto* existing = c.world.find(path.key());
-  auto bad = check_preconditions(c, existing);
-  if (!bad) {
-    bad = check_security_rule(path.child, c.body["properties"]);
-  }
-  for (const auto& key : c.world.children(group->path.key())) {
-    const auto* other = c.world.find(key);
-    if (!bad && key != path.key() && clash(other->body["properties"], c.body["properties"])) {
-      bad = conflict(path.child, other->path.child);
-    }
-  }
-  if (!bad) {
-    bad = refuse_if_locked(c, *group);
-  }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  auto& stored = store_rule(c, path, c.body["properties"], group->location);
-  c.world.touch_etag(*group);
-  operation_plan plan;
-  plan.subject = path.key();
-  plan.locks = {group->path.key()};
-  plan.location = group->location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : 200, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
+  return drop_other_children(p.c, p.path, also) || changed;
 }
 
-reply delete_security_group(context& c, const resource_path& path) {
-  auto* r = c.world.find(path.key());
-  if (r == nullptr) {
-    return empty_reply(204);
-  }
-  if (auto bad = check_preconditions(c, r)) {
-    return *bad;
-  }
+std::optional<reply> refuse_group_removal(const context& c, resource& r) {
   std::vector<std::string> users;
-  for (const auto& key : c.world.users_of(path.key())) {
+  for (const auto& key : c.world.users_of(r.path.key())) {
     if (const auto* user = c.world.find(key)) {
       users.push_back(user->path.id());
     }
   }
-  if (!users.empty()) {
-    return bad_request(
-        "InUseNetworkSecurityGroupCannotBeDeleted",
-        "Network security group " + path.id() +
-            " cannot be deleted because it is in use by the following resources: " +
-            base::join(users, ", ") +
-            ". In order to delete the Network security group, remove the association with the "
-            "resource(s). To learn how to do this, see aka.ms/deletensg."
-    );
+  const std::string lingering = lingering_reference(c.world, r.path.key(), c.now());
+  if (users.empty() && !lingering.empty()) {
+    users.push_back(lingering.substr(0, lingering.find("/ipConfigurations/")));
   }
-  if (auto bad = refuse_if_locked(c, *r)) {
-    return *bad;
+  if (users.empty()) {
+    return std::nullopt;
   }
-  r->state = provisioning::deleting;
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.also = c.world.children(path.key());
-  plan.location = r->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return network_refusal(
+      "InUseNetworkSecurityGroupCannotBeDeleted",
+      "Network security group " + r.path.id() +
+          " cannot be deleted because it is in use by the following resources: " +
+          base::join(users, ", ") +
+          ". In order to delete the Network security group, remove the association with the "
+          "resource(s). To learn how to do this, see aka.ms/deletensg."
+  );
 }
 
-reply delete_security_rule(context& c, const resource_path& path) {
-  auto* group = c.world.find(key_of(path.parent_id()));
-  auto* r = c.world.find(path.key());
-  if (group == nullptr || r == nullptr) {
-    return empty_reply(204);
+std::optional<reply> check_one_rule(const network_put& p) {
+  auto bad = check_security_rule(p.c, p.path, p.wanted, p.location);
+  std::vector<json> all = {p.wanted};
+  for (const auto& key : p.c.world.children(p.parent->path.key())) {
+    const auto* other = p.c.world.find(key);
+    if (key == p.path.key()) {
+      continue;
+    }
+    all.push_back(other->body["properties"]);
+    if (!bad && clash(all.back(), p.wanted)) {
+      bad = conflict(p.path.child, other->path.child);
+    }
   }
-  auto bad = check_preconditions(c, r);
-  if (!bad) {
-    bad = refuse_if_locked(c, *group);
-  }
-  if (bad) {
-    return *bad;
-  }
-  r->state = provisioning::deleting;
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.locks = {group->path.key()};
-  plan.location = group->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return bad ? bad : check_rule_totals(p.c, p.parent->path, all);
+}
+
+std::optional<reply> build_rule(const network_put& p, resource& r) {
+  r.body = rule_body(p.path, p.wanted);
+  r.uses = groups_of_rule(p.wanted);
+  return std::nullopt;
+}
+
+} // namespace
+
+const network_kind& security_group_kind() {
+  static constexpr network_kind row{
+      kind::security_group,
+      "PutNetworkSecurityGroupOperation",
+      check_group,
+      build_group,
+      store_rules,
+      refuse_group_removal};
+  return row;
+}
+
+const network_kind& security_rule_kind() {
+  static constexpr network_kind row{
+      kind::security_rule,
+      "PutSecurityRuleOperation",
+      check_one_rule,
+      build_rule,
+      nullptr,
+      nullptr};
+  return row;
 }
 
 reply get_default_rule(context& c, const resource_path& parent, std::string_view name) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Public IP addresses.
-#include "handlers.hpp"
-#include "operations.hpp"
+#include "network.hpp"
 #include "render.hpp"
 #include "rules.hpp"
 
@@ -16,10 +15,6 @@ using base::equals_ignoring_case;
 using base::json;
 
 namespace {
-
-reply bad_request(std::string_view code, const std::string& message) {
-  return error_reply(400, {std::string(code), message, "", json::array()});
-}
 
 // Without "sku" the service still means Basic, which nobody can create any more.
 std::string sku_of(const json& request) {
@@ -41,7 +36,7 @@ std::optional<reply>
 check_dns(const context& c, const resource_path& path, std::string_view label) {
   const std::string location = normalized_location(c.body["location"].string_or(""));
   if (!is_dns_label(label)) {
-    return bad_request(
+    return network_refusal(
         "InvalidDomainNameLabel",
         "The domain name label " + std::string(label) +
             " is invalid. It must conform to the following regular expression: "
@@ -53,7 +48,7 @@ check_dns(const context& c, const resource_path& path, std::string_view label) {
         equals_ignoring_case(
             r.body.at({"properties", "dnsSettings", "domainNameLabel"}).string_or(""), label
         )) {
-      return bad_request(
+      return network_refusal(
           "DnsRecordInUse",
           "DNS record " + std::string(label) + "." + location +
               ".cloudapp.azure.com is already used by another public IP."
@@ -72,7 +67,7 @@ std::optional<reply> check_quota(const context& c, const std::string& location) 
   if (used < limit) {
     return std::nullopt;
   }
-  return bad_request(
+  return network_refusal(
       "PublicIPCountLimitReached",
       "Cannot create more than " + std::to_string(limit) +
           " public IP addresses for this subscription in this region."
@@ -83,17 +78,19 @@ std::optional<reply> check_sku(const context& c, const resource_path& path) {
   const std::string sku = sku_of(c.body);
   const bool standard = equals_ignoring_case(sku, "Standard");
   if (!standard && !equals_ignoring_case(sku, "Basic")) {
-    return bad_request("InvalidPublicIPAddressSku", "Unknown public IP address SKU " + sku + ".");
+    return network_refusal(
+        "InvalidPublicIPAddressSku", "Unknown public IP address SKU " + sku + "."
+    );
   }
   if (!standard && !c.world.basic_addresses_allowed) {
-    return bad_request(
+    return network_refusal(
         "IPv4BasicSkuPublicIpCountLimitReached",
         "Cannot create more than 0 IPv4 Basic SKU public IP addresses for this subscription in "
         "this region."
     );
   }
   if (standard && !equals_ignoring_case(method_of(c.body), "Static")) {
-    return bad_request(
+    return network_refusal(
         "StandardSkuPublicIPAddressesMustBeStatic",
         "Standard sku publicIp " + path.id() + " must have AllocationMethod set to Static."
     );
@@ -105,20 +102,49 @@ std::optional<reply> check_unchanged(const context& c, const resource& existing)
   const auto& old = existing.body;
   const std::string old_sku = old.at({"sku", "name"}).string_or("");
   if (!equals_ignoring_case(old_sku, sku_of(c.body))) {
-    return bad_request(
+    return network_refusal(
         "PublicIpSkuChangeNotAllowed",
         "SKU of public IP address " + existing.path.id() + " cannot be changed."
     );
   }
   const std::string version = c.body.at({"properties", "publicIPAddressVersion"}).string_or("IPv4");
+  const bool attached = !c.world.users_of(existing.path.key()).empty();
+  if (attached &&
+      !equals_ignoring_case(
+          method_of(c.body), old.at({"properties", "publicIPAllocationMethod"}).string_or("")
+      )) {
+    return network_refusal(
+        "PublicIPAddressAllocationMethodCannotBeChanged",
+        "Allocation method of public IP address " + existing.path.id() +
+            " cannot be changed while it is attached."
+    );
+  }
   if (version != old.at({"properties", "publicIPAddressVersion"}).string_or("") ||
       (!c.body["zones"].is_null() && !(c.body["zones"] == old["zones"]))) {
-    return bad_request(
+    return network_refusal(
         "PublicIPAddressPropertyCannotBeChanged",
         "Version and zones of public IP address " + existing.path.id() + " cannot be changed."
     );
   }
   return std::nullopt;
+}
+
+// None, one or all three of the zones of the location.
+std::optional<reply> check_zones(const network_put& p) {
+  const auto& zones = p.c.body["zones"];
+  const auto* place = p.c.world.offer.find_location(p.location);
+  const bool known = std::all_of(zones.items().begin(), zones.items().end(), [](const json& z) {
+    const std::string name = z.string_or("");
+    return name == "1" || name == "2" || name == "3";
+  });
+  if (zones.size() == 0 || (known && place != nullptr && place->has_zones)) {
+    return std::nullopt;
+  }
+  return network_refusal(
+      "AvailabilityZonesNotSupportedForLocation",
+      "Zones " + zones.dump() + " of resource " + p.path.id() + " are not supported in location " +
+          p.location + "."
+  );
 }
 
 json build(const context& c, const resource_path& path, const std::string& location) {
@@ -160,91 +186,75 @@ json build(const context& c, const resource_path& path, const std::string& locat
   return body;
 }
 
-} // namespace
-
-reply put_public_ip(context& c, const resource_path& path) {
-  auto* existing = c.world.find(path.key());
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  auto bad = check_preconditions(c, existing);
+std::optional<reply> check_address(const network_put& p) {
+  auto bad = check_sku(p.c, p.path);
+  const std::string label = p.wanted.at({"dnsSettings", "domainNameLabel"}).string_or("");
   if (!bad) {
-    bad = check_sku(c, path);
+    bad = check_zones(p);
   }
-  const std::string label =
-      c.body.at({"properties", "dnsSettings", "domainNameLabel"}).string_or("");
   if (!bad && !label.empty()) {
-    bad = check_dns(c, path, label);
+    bad = check_dns(p.c, p.path, label);
   }
-  if (!bad && existing != nullptr) {
-    bad = check_unchanged(c, *existing);
+  if (!bad && p.existing != nullptr) {
+    bad = check_unchanged(p.c, *p.existing);
   }
-  if (!bad && existing != nullptr) {
-    bad = refuse_if_locked(c, *existing);
+  if (!bad && p.existing == nullptr && p.c.world.quotas_checked) {
+    bad = check_quota(p.c, p.location);
   }
-  if (!bad && existing == nullptr && c.world.quotas_checked) {
-    bad = check_quota(c, location);
-  }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = build(c, path, location);
-  r.created = is_new ? c.now() : existing->created;
-  r.changed = c.now();
-  r.state = provisioning::creating;
-  if (!is_new) {
-    auto& properties = r.body.member_ref("properties");
-    properties.set("resourceGuid", existing->body.at({"properties", "resourceGuid"}));
-    if (const auto* address = existing->body["properties"].find("ipAddress")) {
-      properties.set("ipAddress", *address);
-    }
-    r.address = existing->address;
-    r.state = r.body["tags"] == existing->body["tags"] ? existing->state : provisioning::updating;
-  }
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  operation_plan plan;
-  plan.subject = path.key();
-  plan.location = location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : 200, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
+  return bad;
 }
 
-reply delete_public_ip(context& c, const resource_path& path) {
-  auto* r = c.world.find(path.key());
-  if (r == nullptr) {
-    return empty_reply(204);
+std::optional<reply> build_address(const network_put& p, resource& r) {
+  r.body = build(p.c, p.path, p.location);
+  if (p.existing == nullptr) {
+    return std::nullopt;
   }
-  if (auto bad = check_preconditions(c, r)) {
-    return *bad;
+  auto& properties = r.body.member_ref("properties");
+  const auto& old = p.existing->body["properties"];
+  // What an interface passed on stays, too.
+  for (const auto* key : {"resourceGuid", "ipAddress", "deleteOption"}) {
+    if (const auto* value = old.find(key); value != nullptr && p.wanted[key].is_null()) {
+      properties.set(key, *value);
+    }
   }
-  const json shown = render(c.world, *r);
-  const std::string user = shown.at({"properties", "ipConfiguration", "id"}).string_or("");
-  if (!user.empty()) {
-    return bad_request(
-        "PublicIPAddressCannotBeDeleted",
-        "Public IP address " + path.id() +
-            " can not be deleted since it is still allocated to resource " + user +
-            ". In order to delete the public IP, disassociate/detach the Public IP address from "
-            "the resource. To learn how to do this, see aka.ms/deletepublicip."
-    );
+  properties.set("resourceGuid", old["resourceGuid"]);
+  if (p.c.body["zones"].is_null() && p.existing->body["zones"].is_array()) {
+    r.body.set("zones", p.existing->body["zones"]);
   }
-  if (auto bad = refuse_if_locked(c, *r)) {
-    return *bad;
+  return std::nullopt;
+}
+
+std::string holder_of(const context& c, resource& r) {
+  const std::string user =
+      render(c.world, r).at({"properties", "ipConfiguration", "id"}).string_or("");
+  return user.empty() ? lingering_reference(c.world, r.path.key(), c.now()) : user;
+}
+
+std::optional<reply> refuse_address_removal(const context& c, resource& r) {
+  const std::string user = holder_of(c, r);
+  if (user.empty()) {
+    return std::nullopt;
   }
-  r->state = provisioning::deleting;
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.location = r->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return network_refusal(
+      "PublicIPAddressCannotBeDeleted",
+      "Public IP address " + r.path.id() +
+          " can not be deleted since it is still allocated to resource " + user +
+          ". In order to delete the public IP, disassociate/detach the Public IP address from "
+          "the resource. To learn how to do this, see aka.ms/deletepublicip."
+  );
+}
+
+} // namespace
+
+const network_kind& public_ip_kind() {
+  static constexpr network_kind row{
+      kind::public_ip,
+      "PutPublicIpAddressOperation",
+      check_address,
+      build_address,
+      nullptr,
+      refuse_address_removal};
+  return row;
 }
 
 } // namespace siteagent::azure_emulator

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Virtual networks and subnets.
-#include "handlers.hpp"
-#include "operations.hpp"
+#include "network.hpp"
 #include "render.hpp"
 #include "rules.hpp"
 
@@ -16,10 +15,6 @@ using base::json;
 
 namespace {
 
-reply bad_request(std::string_view code, const std::string& message) {
-  return error_reply(400, {std::string(code), message, "", json::array()});
-}
-
 // Prefixes as the request gives them; a wrong one ends in `bad`.
 std::vector<cidr> parse_prefixes(const json& list, std::optional<reply>& bad) {
   std::vector<cidr> prefixes;
@@ -28,7 +23,7 @@ std::vector<cidr> parse_prefixes(const json& list, std::optional<reply>& bad) {
     if (const auto prefix = parse_cidr(text)) {
       prefixes.push_back(*prefix);
     } else if (const auto loose = parse_cidr(text, true)) {
-      bad = bad_request(
+      bad = network_refusal(
           "InvalidCIDRNotation",
           "The address prefix " + text +
               " has an invalid CIDR notation. For the given prefix length, the address prefix "
@@ -36,7 +31,7 @@ std::vector<cidr> parse_prefixes(const json& list, std::optional<reply>& bad) {
               loose->text() + "."
       );
     } else if (!looks_like_ipv6(text)) {
-      bad = bad_request(
+      bad = network_refusal(
           "InvalidAddressPrefixFormat",
           "Address prefix " + text +
               " of the resource is not formatted correctly. It should follow CIDR notation, for "
@@ -84,7 +79,7 @@ std::optional<reply> check_subnet(
   }
   const json list = subnet_prefixes(subnet.properties);
   if (list.size() == 0) {
-    return bad_request(
+    return network_refusal(
         "NoAddressPrefixOrPoolProvided",
         "No address prefix or IP pool has been provided for Subnet " + path.id() + "."
     );
@@ -98,14 +93,14 @@ std::optional<reply> check_subnet(
     const bool inside =
         std::any_of(space.begin(), space.end(), [&](const cidr& s) { return s.contains(prefix); });
     if (!inside) {
-      return bad_request(
+      return network_refusal(
           "NetcfgSubnetRangeOutsideVnet",
           "Subnet '" + subnet.name + "' is not valid in virtual network '" + network.name +
               "': its range " + prefix.text() + " is outside the range of the virtual network."
       );
     }
     if (prefix.bits > 29) {
-      return bad_request(
+      return network_refusal(
           "NetcfgInvalidSubnet",
           "Subnet '" + subnet.name + "' is not valid in virtual network '" + network.name +
               "': the smallest prefix is /29."
@@ -125,7 +120,7 @@ std::optional<reply> check_overlap(
   for (const auto& prefix : subnet.prefixes) {
     for (const auto& other : others) {
       if (prefix.overlaps(other)) {
-        return bad_request(
+        return network_refusal(
             "NetcfgSubnetRangesOverlap",
             "Subnet '" + subnet.name +
                 "' is not valid because its IP address range overlaps with that of an existing "
@@ -139,15 +134,18 @@ std::optional<reply> check_overlap(
 }
 
 // Subnets in use by interfaces; the text names the first.
-std::optional<reply> refuse_if_subnet_used(world& w, resource& subnet) {
-  const json shown = render(w, subnet);
-  const auto& users = shown.at({"properties", "ipConfigurations"});
-  if (users.size() == 0) {
+std::optional<reply> refuse_if_subnet_used(const context& c, resource& subnet) {
+  const json shown = render(c.world, subnet);
+  std::string user = shown.at({"properties", "ipConfigurations"})[0]["id"].string_or("");
+  if (user.empty()) {
+    user = lingering_reference(c.world, subnet.path.key(), c.now());
+  }
+  if (user.empty()) {
     return std::nullopt;
   }
-  return bad_request(
+  return network_refusal(
       "InUseSubnetCannotBeDeleted",
-      "Subnet " + subnet.path.child + " is in use by " + users[0]["id"].string_or("") +
+      "Subnet " + subnet.path.child + " is in use by " + user +
           " and cannot be deleted. In order to delete the subnet, delete all the resources within "
           "the subnet. See aka.ms/deletesubnet."
   );
@@ -155,15 +153,15 @@ std::optional<reply> refuse_if_subnet_used(world& w, resource& subnet) {
 
 // A used subnet must keep its prefix.
 std::optional<reply>
-refuse_prefix_change(world& w, resource& existing, const wanted_subnet& subnet) {
+refuse_prefix_change(const context& c, resource& existing, const wanted_subnet& subnet) {
   if (subnet_prefixes(existing.body["properties"]) == subnet_prefixes(subnet.properties)) {
     return std::nullopt;
   }
-  if (!refuse_if_subnet_used(w, existing)) {
+  if (!refuse_if_subnet_used(c, existing)) {
     return std::nullopt;
   }
   const std::string old = subnet_prefixes(existing.body["properties"])[0].string_or("");
-  return bad_request(
+  return network_refusal(
       "InUsePrefixCannotBeDeleted",
       "IpPrefix " + old + " on Subnet " + existing.path.child +
           " has active allocations and cannot be deleted."
@@ -206,28 +204,9 @@ json subnet_body(const resource_path& path, const json& request) {
   );
 }
 
-resource& store_subnet(
-    context& c, const resource_path& path, const json& request, std::string_view location
-) {
-  const auto* existing = c.world.find(path.key());
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = subnet_body(path, request);
-  r.created = existing != nullptr ? existing->created : c.now();
-  r.changed = c.now();
-  const bool same = existing != nullptr && existing->state == provisioning::succeeded &&
-                    existing->body["properties"] == r.body["properties"];
-  r.state = existing == nullptr ? provisioning::creating
-            : same              ? provisioning::succeeded
-                                : provisioning::updating;
+std::vector<std::string> subnet_references(const json& request) {
   const std::string nsg = request.at({"networkSecurityGroup", "id"}).string_or("");
-  if (!nsg.empty()) {
-    r.uses.push_back(nsg);
-  }
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  return stored;
+  return nsg.empty() ? std::vector<std::string>() : std::vector<std::string>{nsg};
 }
 
 json network_body(const resource_path& path, const json& request, std::string_view location) {
@@ -254,23 +233,17 @@ json network_body(const resource_path& path, const json& request, std::string_vi
 }
 
 std::optional<reply> check_wanted(
-    const context& c,
-    const resource_path& path,
-    const std::vector<cidr>& space,
-    std::vector<wanted_subnet>& wanted
+    const network_put& p, const std::vector<cidr>& space, std::vector<wanted_subnet>& wanted
 ) {
-  const std::string location = normalized_location(c.body["location"].string_or(""));
   std::vector<cidr> seen;
-  for (const auto& item : c.body.at({"properties", "subnets"}).items()) {
-    wanted_subnet subnet{item["name"].string_or(""), item["properties"], {}};
-    if (auto bad = check_subnet(c, path, space, subnet, location)) {
+  for (auto& subnet : wanted) {
+    if (auto bad = check_subnet(p.c, p.path, space, subnet, p.location)) {
       return bad;
     }
-    if (auto bad = check_overlap(path, subnet, seen)) {
+    if (auto bad = check_overlap(p.path, subnet, seen)) {
       return bad;
     }
     seen.insert(seen.end(), subnet.prefixes.begin(), subnet.prefixes.end());
-    wanted.push_back(std::move(subnet));
   }
   return std::nullopt;
 }
@@ -284,209 +257,157 @@ std::optional<reply> check_dropped(
     const auto kept = std::find_if(wanted.begin(), wanted.end(), [&](const wanted_subnet& s) {
       return base::equals_ignoring_case(s.name, subnet->path.child);
     });
-    if (auto bad = kept == wanted.end() ? refuse_if_subnet_used(c.world, *subnet)
-                                        : refuse_prefix_change(c.world, *subnet, *kept)) {
+    if (auto bad = kept == wanted.end() ? refuse_if_subnet_used(c, *subnet)
+                                        : refuse_prefix_change(c, *subnet, *kept)) {
       return bad;
     }
   }
   return std::nullopt;
 }
 
-std::vector<std::string>
-store_subnets(context& c, const resource_path& path, const std::vector<wanted_subnet>& wanted) {
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  std::vector<std::string> kept;
-  for (const auto& subnet : wanted) {
-    resource_path child = path;
-    child.kind = kind::subnet;
-    child.child = subnet.name;
-    store_subnet(c, child, subnet.properties, location);
-    kept.push_back(child.key());
+std::vector<wanted_subnet> subnets_of(const json& body) {
+  std::vector<wanted_subnet> list;
+  for (const auto& item : body.at({"properties", "subnets"}).items()) {
+    list.push_back({item["name"].string_or(""), item["properties"], {}});
   }
-  for (const auto& key : c.world.children(path.key())) {
-    if (std::find(kept.begin(), kept.end(), key) == kept.end()) {
-      c.world.erase(key);
-    }
-  }
-  return kept;
+  return list;
 }
 
-} // namespace
-
-reply put_virtual_network(context& c, const resource_path& path) {
-  auto* existing = c.world.find(path.key());
-  if (auto bad = check_preconditions(c, existing)) {
-    return *bad;
-  }
-  const auto& prefixes = c.body.at({"properties", "addressSpace", "addressPrefixes"});
+std::optional<reply> check_network(const network_put& p) {
+  const auto& prefixes = p.wanted.at({"addressSpace", "addressPrefixes"});
   if (!prefixes.is_array() || prefixes.size() == 0) {
-    return bad_request(
+    return network_refusal(
         "InvalidRequestFormat",
-        "Virtual network " + path.name +
+        "Virtual network " + p.path.name +
             " must have at least one address prefix in "
             "properties.addressSpace.addressPrefixes."
     );
   }
   std::optional<reply> bad;
   const auto space = parse_prefixes(prefixes, bad);
-  std::vector<wanted_subnet> wanted;
   if (!bad) {
-    bad = check_wanted(c, path, space, wanted);
+    bad = refuse_duplicate_names(p.path.id(), p.wanted["subnets"]);
   }
-  if (!bad && existing != nullptr) {
-    bad = refuse_if_locked(c, *existing);
+  auto wanted = subnets_of(p.c.body);
+  if (!bad) {
+    bad = check_wanted(p, space, wanted);
   }
-  if (!bad && existing != nullptr) {
-    bad = check_dropped(c, *existing, wanted);
-  }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  resource r;
-  r.path = path;
-  r.location = location;
-  r.body = network_body(path, c.body, location);
-  r.created = is_new ? c.now() : existing->created;
-  r.changed = c.now();
-  const json before = is_new ? json() : render(c.world, *existing);
-  if (!is_new) {
-    r.body.member_ref("properties")
-        .set("resourceGuid", existing->body.at({"properties", "resourceGuid"}));
-  }
-  r.state = is_new ? provisioning::creating : provisioning::updating;
-  auto& stored = c.world.put(std::move(r));
-  c.world.touch_etag(stored);
-  const auto subnets = store_subnets(c, path, wanted);
-  // A PUT that changes nothing is answered as already done, though it has a monitor all the same.
-  if (!is_new && before["tags"] == stored.body["tags"] &&
-      before.at({"properties", "addressSpace"}) == stored.body.at({"properties", "addressSpace"}) &&
-      before.at({"properties", "subnets"}).size() == subnets.size()) {
-    stored.state = provisioning::succeeded;
-  }
-  operation_plan plan;
-  plan.subject = path.key();
-  plan.also = subnets;
-  plan.location = location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : c.world.network_update_status, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
-}
-
-reply put_subnet(context& c, const resource_path& path) {
-  const std::string parent_key = key_of(path.parent_id());
-  auto* network = c.world.find(parent_key);
-  if (network == nullptr) {
-    return gateway_error(
-        404,
-        {"ParentResourceNotFound",
-         "Failed to perform 'write' on resource(s) of type 'virtualNetworks/subnets', because the "
-         "parent resource '" +
-             path.parent_id() + "' could not be found."}
+  if (!bad) {
+    bad = refuse_over_limit(
+        p.c,
+        "subnets",
+        static_cast<std::int64_t>(wanted.size()),
+        "SubnetCountLimitReached",
+        "subnets in virtual network " + p.path.id()
     );
   }
-  auto* existing = c.world.find(path.key());
-  if (auto bad = check_preconditions(c, existing)) {
-    return *bad;
+  if (!bad && p.existing != nullptr) {
+    bad = check_dropped(p.c, *p.existing, wanted);
   }
-  wanted_subnet wanted{path.child, c.body["properties"], {}};
-  auto bad = check_subnet(c, network->path, space_of(network->body), wanted, network->location);
-  if (!bad) {
-    std::vector<cidr> others;
-    for (const auto& key : c.world.children(parent_key)) {
-      std::optional<reply> ignored;
+  return bad;
+}
+
+std::optional<reply> build_network(const network_put& p, resource& r) {
+  r.body = network_body(p.path, p.c.body, p.location);
+  if (p.existing != nullptr) {
+    r.body.member_ref("properties")
+        .set("resourceGuid", p.existing->body.at({"properties", "resourceGuid"}));
+  }
+  return std::nullopt;
+}
+
+bool store_subnets(const network_put& p, std::vector<std::string>& also) {
+  bool changed = false;
+  for (const auto& subnet : subnets_of(p.c.body)) {
+    resource_path child = p.path;
+    child.kind = kind::subnet;
+    child.child = subnet.name;
+    changed = store_child(
+                  p.c,
+                  child,
+                  subnet_body(child, subnet.properties),
+                  subnet_references(subnet.properties),
+                  p.location
+              ) ||
+              changed;
+    also.push_back(child.key());
+  }
+  return drop_other_children(p.c, p.path, also) || changed;
+}
+
+std::optional<reply> refuse_network_removal(const context& c, resource& r) {
+  for (const auto& key : c.world.children(r.path.key())) {
+    if (auto bad = refuse_if_subnet_used(c, *c.world.find(key))) {
+      return bad;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<cidr> ranges_of_siblings(const network_put& p) {
+  std::vector<cidr> ranges;
+  for (const auto& key : p.c.world.children(p.parent->path.key())) {
+    std::optional<reply> ignored;
+    if (key != p.path.key()) {
       const auto list =
-          key == path.key()
-              ? std::vector<cidr>()
-              : parse_prefixes(subnet_prefixes(c.world.find(key)->body["properties"]), ignored);
-      others.insert(others.end(), list.begin(), list.end());
-    }
-    bad = check_overlap(network->path, wanted, others);
-  }
-  if (!bad) {
-    bad = refuse_if_locked(c, *network);
-  }
-  if (!bad && existing != nullptr) {
-    bad = refuse_prefix_change(c.world, *existing, wanted);
-  }
-  if (bad) {
-    return *bad;
-  }
-  const bool is_new = existing == nullptr;
-  const std::string location = network->location;
-  auto& stored = store_subnet(c, path, wanted.properties, location);
-  c.world.touch_etag(*network);
-  operation_plan plan;
-  plan.subject = path.key();
-  plan.locks = {parent_key};
-  plan.location = location;
-  plan.is_new = is_new;
-  reply answer = json_reply(is_new ? 201 : 200, render(c.world, stored));
-  add_monitor_headers(c, begin(c, plan), monitors::async, answer);
-  return answer;
-}
-
-reply delete_virtual_network(context& c, const resource_path& path) {
-  auto* r = c.world.find(path.key());
-  if (r == nullptr) {
-    return empty_reply(204);
-  }
-  const auto children = c.world.children(path.key());
-  std::optional<reply> bad = check_preconditions(c, r);
-  for (const auto& key : children) {
-    if (!bad) {
-      bad = refuse_if_subnet_used(c.world, *c.world.find(key));
+          parse_prefixes(subnet_prefixes(p.c.world.find(key)->body["properties"]), ignored);
+      ranges.insert(ranges.end(), list.begin(), list.end());
     }
   }
-  if (!bad) {
-    bad = refuse_if_locked(c, *r);
-  }
-  if (bad) {
-    return *bad;
-  }
-  r->state = provisioning::deleting;
-  for (const auto& key : children) {
-    c.world.find(key)->state = provisioning::deleting;
-  }
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.also = children;
-  plan.location = r->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return ranges;
 }
 
-reply delete_subnet(context& c, const resource_path& path) {
-  auto* network = c.world.find(key_of(path.parent_id()));
-  auto* r = c.world.find(path.key());
-  if (r == nullptr || network == nullptr) {
-    return empty_reply(204);
-  }
-  auto bad = check_preconditions(c, r);
+std::optional<reply> check_one_subnet(const network_put& p) {
+  const auto& network = *p.parent;
+  wanted_subnet wanted{p.path.child, p.wanted, {}};
+  auto bad = check_subnet(p.c, network.path, space_of(network.body), wanted, p.location);
   if (!bad) {
-    bad = refuse_if_subnet_used(c.world, *r);
+    bad = check_overlap(network.path, wanted, ranges_of_siblings(p));
   }
-  if (!bad) {
-    bad = refuse_if_locked(c, *network);
+  const auto count = p.c.world.children(network.path.key()).size() + 1;
+  if (!bad && p.existing == nullptr) {
+    bad = refuse_over_limit(
+        p.c,
+        "subnets",
+        static_cast<std::int64_t>(count),
+        "SubnetCountLimitReached",
+        "subnets in virtual network " + network.path.id()
+    );
   }
-  if (bad) {
-    return *bad;
+  if (!bad && p.existing != nullptr) {
+    bad = refuse_prefix_change(p.c, *p.existing, wanted);
   }
-  r->state = provisioning::deleting;
-  operation_plan plan;
-  plan.action = action::remove;
-  plan.pace = pace::network_delete;
-  plan.subject = path.key();
-  plan.locks = {network->path.key()};
-  plan.location = network->location;
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
+  return bad;
+}
+
+std::optional<reply> build_subnet(const network_put& p, resource& r) {
+  r.body = subnet_body(p.path, p.wanted);
+  r.uses = subnet_references(p.wanted);
+  return std::nullopt;
+}
+
+} // namespace
+
+const network_kind& virtual_network_kind() {
+  static constexpr network_kind row{
+      kind::virtual_network,
+      "PutVirtualNetworkOperation",
+      check_network,
+      build_network,
+      store_subnets,
+      refuse_network_removal};
+  return row;
+}
+
+const network_kind& subnet_kind() {
+  static constexpr network_kind row{
+      kind::subnet,
+      "PutSubnetOperation",
+      check_one_subnet,
+      build_subnet,
+      nullptr,
+      refuse_if_subnet_used};
+  return row;
 }
 
 } // namespace siteagent::azure_emulator

@@ -39,6 +39,12 @@ void settle_groups(world& w, base::wall_time now);
 // Ends an operation as Canceled, because another one took over.
 void preempt(world& w, const std::string& operation_id, base::wall_time now);
 
+// With "rule_writes_supersede" a write to a rule cancels the running one of the same security
+// group instead of being refused. The id of that operation, "" = none.
+std::string superseded_write(const context& c, const resource_path& path);
+// Ends `old` (unless "") as canceled in favour of `by`, and takes back what it wrote.
+void supersede(world& w, const std::string& old, const operation& by, base::wall_time now);
+
 // Answers a GET on a monitor URL. `result`: the Location form.
 reply read_monitor(context& c, std::string_view id, bool result);
 

@@ -260,6 +260,7 @@ json render(world& w, resource& r) {
     break;
   case kind::virtual_machine:
   case kind::security_rule:
+  case kind::application_group:
     break;
   }
   return body;

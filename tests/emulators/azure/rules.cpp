@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rules.hpp"
 
+#include "network.hpp"
+
 #include "core/base/text.hpp"
 
 #include <algorithm>
@@ -88,27 +90,44 @@ std::optional<reply> check_tags(const json& body) {
   return std::nullopt;
 }
 
+namespace {
+
+// Letters, digits, '.', '-', '_'; a letter or digit first, a letter, digit or '_' last.
+bool is_resource_name(std::string_view name, std::size_t shortest, std::size_t longest) {
+  const bool characters = std::all_of(name.begin(), name.end(), [](char c) {
+    return is_alnum(c) || c == '.' || c == '-' || c == '_';
+  });
+  return characters && name.size() >= shortest && name.size() <= longest &&
+         is_alnum(name.front()) && (is_alnum(name.back()) || name.back() == '_');
+}
+
+std::string name_text(std::string_view name, std::size_t longest) {
+  return "The resource name '" + std::string(name) + "' is invalid. The name can be up to " +
+         std::to_string(longest) +
+         " characters long. It must begin with a word character, and it must end with a word "
+         "character or with '_'. The name may contain word characters or '.', '-', '_'.";
+}
+
+} // namespace
+
 std::optional<reply> check_name(const resource_path& path) {
   const std::string& name = path.own_name();
   const bool network = is_network(path.kind);
   const std::size_t longest =
       path.kind == kind::virtual_network || path.kind == kind::virtual_machine ? 64 : 80;
-  const bool characters = std::all_of(name.begin(), name.end(), [](char c) {
-    return is_alnum(c) || c == '.' || c == '-' || c == '_';
-  });
-  const bool ends =
-      !name.empty() && is_alnum(name.front()) && (is_alnum(name.back()) || name.back() == '_');
-  const std::size_t shortest = path.kind == kind::virtual_network ? 2 : 1;
-  if (characters && ends && name.size() <= longest && name.size() >= shortest) {
+  if (is_resource_name(name, path.kind == kind::virtual_network ? 2 : 1, longest)) {
     return std::nullopt;
   }
-  const std::string text =
-      "The resource name '" + name + "' is invalid. The name can be up to " +
-      std::to_string(longest) +
-      " characters long. It must begin with a word character, and it must end with a word "
-      "character or with '_'. The name may contain word characters or '.', '-', '_'.";
+  const std::string text = name_text(name, longest);
   return network ? error_reply(400, {"InvalidResourceName", text, "", json::array()})
                  : error_reply(400, {"InvalidParameter", text, "name"});
+}
+
+std::optional<reply> check_child_name(std::string_view name) {
+  if (is_resource_name(name, 1, 80)) {
+    return std::nullopt;
+  }
+  return error_reply(400, {"InvalidResourceName", name_text(name, 80), "", json::array()});
 }
 
 std::optional<reply> check_group_name(std::string_view name) {
@@ -218,25 +237,6 @@ std::optional<reply> check_preconditions(const context& c, const resource* exist
   return etag_mismatch(match, existing);
 }
 
-namespace {
-
-std::string last_operation(const resource& r) {
-  switch (r.path.kind) {
-  case kind::public_ip:
-    return "PutPublicIpAddressOperation";
-  case kind::security_group:
-    return "PutNetworkSecurityGroupOperation";
-  case kind::virtual_network:
-    return "PutVirtualNetworkOperation";
-  case kind::subnet:
-    return "PutSubnetOperation";
-  default:
-    return "PutNicOperation";
-  }
-}
-
-} // namespace
-
 std::optional<reply> check_reference(
     const context& c,
     const resource_path& referrer,
@@ -273,7 +273,7 @@ std::optional<reply> check_reference(
                  " used by resource " + referrer.id() +
                  " is not in Succeeded state. Resource is in " + state +
                  " state and the last operation that updated/is updating the resource is " +
-                 last_operation(*target) + "."}}
+                 std::string(network_kind_of(target->path.kind).operation) + "."}}
        )})}
   );
   r.headers.emplace_back("Retry-After", "10");

@@ -16,6 +16,8 @@ namespace siteagent::azure_emulator {
 
 std::optional<reply> check_tags(const base::json& body);
 std::optional<reply> check_name(const resource_path& path);
+// A name that is neither a resource nor a resource group: that of an ipConfiguration.
+std::optional<reply> check_child_name(std::string_view name);
 std::optional<reply> check_group_name(std::string_view name);
 
 // The location of a tracked resource: present, offered, and the one it already has.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "security_rule.hpp"
 
+#include "network.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
 
 #include <charconv>
 #include <initializer_list>
+#include <set>
 
 namespace siteagent::azure_emulator {
 
@@ -14,10 +16,6 @@ using base::equals_ignoring_case;
 using base::json;
 
 namespace {
-
-reply bad_request(std::string_view code, const std::string& message) {
-  return error_reply(400, {std::string(code), message, "", json::array()});
-}
 
 bool is_port(std::string_view text) {
   unsigned value = 0;
@@ -59,13 +57,13 @@ std::optional<reply> take_side(
   const std::string one = properties[singular].string_or("");
   const auto& many = properties[plural].items();
   if (!one.empty() && !many.empty()) {
-    return bad_request(
+    return network_refusal(
         "SecurityRuleParameterContainsUnsupportedValue",
         "Security rule " + rule + " has both " + singular + " and " + plural + "; give one of them."
     );
   }
   if (one.empty() && many.empty() && !optional_side) {
-    return bad_request(
+    return network_refusal(
         "SecurityRuleInvalidParameter",
         "Security rule " + rule + " has neither " + singular + " nor " + plural + "."
     );
@@ -79,7 +77,7 @@ std::optional<reply> take_side(
   }
   for (const auto& value : values) {
     if (!is_valid(value)) {
-      return bad_request(
+      return network_refusal(
           code,
           "Security rule " + rule + " has an invalid value '" + value + "' for " + singular + "."
       );
@@ -97,12 +95,57 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
   return false;
 }
 
+// Groups and prefixes exclude each other on one side.
+std::optional<reply>
+check_group_side(const std::string& rule, const json& properties, const std::string& side) {
+  const bool prefixes = !properties[side + "AddressPrefix"].string_or("").empty() ||
+                        properties[side + "AddressPrefixes"].size() > 0;
+  if (properties[side + "ApplicationSecurityGroups"].size() == 0 || !prefixes) {
+    return std::nullopt;
+  }
+  return network_refusal(
+      "SecurityRuleParameterContainsUnsupportedValue",
+      "Security rule " + rule + " has both " + side + "ApplicationSecurityGroups and " + side +
+          " address prefixes; give one of them."
+  );
+}
+
+// The groups a rule names: there, few enough, and with members of one virtual network.
+std::optional<reply> check_groups(
+    const context& c, const resource_path& path, const json& properties, std::string_view location
+) {
+  const auto groups = groups_of_rule(properties);
+  auto bad = refuse_over_limit(
+      c,
+      "applicationSecurityGroupsPerRule",
+      static_cast<std::int64_t>(groups.size()),
+      "ApplicationSecurityGroupsPerSecurityRuleCountLimitReached",
+      "application security groups in security rule " + path.id()
+  );
+  std::set<std::string> networks;
+  for (const auto& id : groups) {
+    if (!bad) {
+      bad = check_reference(c, path, id, kind::application_group, location);
+    }
+    for (const auto& network : networks_of_group(c.world, key_of(id))) {
+      networks.insert(network);
+    }
+  }
+  if (!bad && networks.size() > 1) {
+    bad = groups_in_two_networks(path.id());
+  }
+  return bad;
+}
+
 } // namespace
 
-std::optional<reply> check_security_rule(const std::string& name, const json& properties) {
+std::optional<reply> check_security_rule(
+    const context& c, const resource_path& path, const json& properties, std::string_view location
+) {
+  const std::string& name = path.child;
   const auto priority = properties["priority"].integer();
   if (!priority || *priority < 100 || *priority > 4096) {
-    return bad_request(
+    return network_refusal(
         "SecurityRuleInvalidPriority",
         "Security rule has invalid Priority. Value provided: " +
             std::string(properties["priority"].number_text().value_or("none")) +
@@ -112,27 +155,33 @@ std::optional<reply> check_security_rule(const std::string& name, const json& pr
   if (!is_one_of(properties["direction"].string_or(""), {"Inbound", "Outbound"}) ||
       !is_one_of(properties["access"].string_or(""), {"Allow", "Deny"}) ||
       !is_one_of(properties["protocol"].string_or(""), {"Tcp", "Udp", "Icmp", "Esp", "Ah", "*"})) {
-    return bad_request(
+    return network_refusal(
         "SecurityRuleInvalidParameter",
         "Security rule " + name + " has an invalid direction, access or protocol."
     );
   }
   if (properties["description"].string_or("").size() > 140) {
-    return bad_request(
+    return network_refusal(
         "SecurityRuleInvalidDescription", "The description of rule " + name + " is too long."
     );
   }
   const bool source_group = properties["sourceApplicationSecurityGroups"].size() > 0;
   const bool target_group = properties["destinationApplicationSecurityGroups"].size() > 0;
-  auto bad = take_side(
-      name,
-      properties,
-      "sourceAddressPrefix",
-      "sourceAddressPrefixes",
-      is_prefix,
-      "SecurityRuleInvalidAddressPrefix",
-      source_group
-  );
+  auto bad = check_group_side(name, properties, "source");
+  if (!bad) {
+    bad = check_group_side(name, properties, "destination");
+  }
+  if (!bad) {
+    bad = take_side(
+        name,
+        properties,
+        "sourceAddressPrefix",
+        "sourceAddressPrefixes",
+        is_prefix,
+        "SecurityRuleInvalidAddressPrefix",
+        source_group
+    );
+  }
   if (!bad) {
     bad = take_side(
         name,
@@ -166,7 +215,7 @@ std::optional<reply> check_security_rule(const std::string& name, const json& pr
         false
     );
   }
-  return bad;
+  return bad ? bad : check_groups(c, path, properties, location);
 }
 
 } // namespace siteagent::azure_emulator
