@@ -48,8 +48,9 @@ temp_dir::~temp_dir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::uintmax_t from) {
   std::ifstream in(path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(from));
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();

@@ -29,7 +29,7 @@ private:
   std::filesystem::path path_;
 };
 
-std::string read_file(const std::string& path);
+std::string read_file(const std::string& path, std::uintmax_t from = 0);
 void write_file(const std::string& path, const std::string& text);
 
 // Waits until `ready` is true; asked at once and after each change in `directory`. False: deadline.

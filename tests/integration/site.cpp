@@ -96,9 +96,17 @@ json emulator::inventory() const {
   return must(call("GET", url() + "/_emu/inventory"), 200, "inventory");
 }
 
-std::vector<journal_line> emulator::journal() const {
+void emulator::reset() const {
+  must(call("POST", url() + "/_emu/reset", json::object()), 204, "reset");
+}
+
+void emulator::seed(const json& document) const {
+  must(call("POST", url() + "/_emu/seed", document), 204, "seed");
+}
+
+std::vector<journal_line> emulator::journal(std::uintmax_t from) const {
   std::vector<journal_line> lines;
-  const std::string text = read_file(journal_);
+  const std::string text = read_file(journal_, from);
   std::size_t start = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos;
        start = end + 1, end = text.find('\n', start)) {
@@ -111,7 +119,8 @@ std::vector<journal_line> emulator::journal() const {
          member_text(*line, "path"),
          member_text(*line, "query"),
          static_cast<int>((*line)["status"].integer().value_or(-1)),
-         !(*line)["fault"].is_null()}
+         !(*line)["fault"].is_null(),
+         member_text(*line, "fault")}
     );
   }
   return lines;

@@ -36,6 +36,7 @@ struct journal_line {
   std::string query;
   int status = 0;
   bool is_faulted = false; // answered by the fault script
+  std::string fault;       // what the script did, such as "before hang"
 
   bool is_write() const { return method != "GET" && method != "HEAD"; }
 };
@@ -52,8 +53,20 @@ public:
 
   std::string url() const { return scheme_ + "://127.0.0.1:" + std::to_string(port_); }
 
+  // Everything as freshly started; the journal goes on.
+  void reset() const;
+  // Keys of the emulator's seed; each replaces what is there.
+  void seed(const json& document) const;
+
   json inventory() const;
-  std::vector<journal_line> journal() const;
+  // The lines from that size of the journal on.
+  std::vector<journal_line> journal(std::uintmax_t from = 0) const;
+
+  std::uintmax_t journal_size() const { return std::filesystem::file_size(journal_); }
+
+  // Where the journal is, to wait for changes.
+  const std::string& directory() const { return directory_; }
+
   // Writes (PUT, POST, PATCH, DELETE) other than those to the token endpoint.
   std::vector<journal_line> writes() const;
   // {"rules":[...]} of the fault script.
