@@ -125,8 +125,14 @@ catalog default_catalog() {
   };
   c.providers = {
       {"Microsoft.Authorization", "Registered"},
+      {"Microsoft.Billing", "Registered"},
       {"Microsoft.Compute", "Registered"},
+      {"Microsoft.Consumption", "Registered"},
+      {"Microsoft.CostManagement", "Registered"},
+      {"Microsoft.Insights", "Registered"},
+      {"Microsoft.MarketplaceOrdering", "Registered"},
       {"Microsoft.Network", "Registered"},
+      {"Microsoft.ResourceGraph", "Registered"},
       {"Microsoft.Resources", "Registered"},
       {"Microsoft.Storage", "Registered"},
   };
@@ -137,6 +143,15 @@ const subscription_entry* catalog::find_subscription(std::string_view id) const 
   for (const auto& s : subscriptions) {
     if (equals_ignoring_case(s.id, id)) {
       return &s;
+    }
+  }
+  return nullptr;
+}
+
+const application_entry* catalog::find_principal(std::string_view object_id) const {
+  for (const auto& a : applications) {
+    if (equals_ignoring_case(a.object_id, object_id)) {
+      return &a;
     }
   }
   return nullptr;
@@ -176,6 +191,24 @@ const image_entry* catalog::find_image(
       continue;
     }
     if (best == nullptr || version_less(best->version, i.version)) {
+      best = &i;
+    }
+  }
+  return best;
+}
+
+const image_entry*
+catalog::find_own_image(std::string_view id, std::string_view location) const {
+  const image_entry* best = nullptr;
+  const std::string versions = base::to_lower(std::string(id) + "/versions/");
+  for (const auto& i : own_images) {
+    const std::string own = base::to_lower(i.id);
+    const bool fits = equals_ignoring_case(i.id, id) || own.rfind(versions, 0) == 0;
+    if (!fits || !offered_in(i.locations, location)) {
+      continue;
+    }
+    const auto version_of = [](const image_entry& e) { return e.id.substr(e.id.rfind('/') + 1); };
+    if (best == nullptr || version_less(version_of(*best), version_of(i))) {
       best = &i;
     }
   }

@@ -3,11 +3,13 @@
 // Values only; a seed replaces them key by key.
 #pragma once
 
+#include "core/base/clock.hpp"
 #include "core/base/json.hpp"
 #include "core/base/result.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +25,22 @@ struct subscription_entry {
   std::string spending_limit = "Off";
 };
 
+// One role assignment of a principal, already resolved to its actions.
+struct permission_entry {
+  std::string scope = "/";          // "/", a subscription, a group or an object
+  std::vector<std::string> actions; // "*", "Microsoft.Compute/*/read"
+  std::vector<std::string> not_actions;
+  std::int64_t effective_after_s = 0; // how long after the seed the assignment takes effect
+  base::wall_time effective_from;
+};
+
 struct application_entry {
   std::string tenant;
   std::string client_id;
   std::string secret;
   std::string object_id;
   bool secret_expired = false;
+  std::optional<std::vector<permission_entry>> permissions = {}; // nullopt = everything
 };
 
 struct location_entry {
@@ -52,10 +64,12 @@ struct size_entry {
   bool premium_storage = true;
   bool accelerated_networking = false;
   bool trusted_launch = true;
+  bool spot = true;                   // may be had as a Spot machine
   std::vector<std::string> locations; // empty = all
 };
 
 struct image_entry {
+  std::string id; // of a custom or gallery image, which has no publisher; "" = a platform image
   std::string publisher;
   std::string offer;
   std::string sku;
@@ -65,6 +79,7 @@ struct image_entry {
   std::string architecture = "x64";
   std::int64_t size_gib = 30;
   bool trusted_launch = true;
+  std::string state = "Active";       // ScheduledForDeprecation, Deprecated
   base::json plan;                    // null or {publisher, name, product}
   std::vector<std::string> locations; // empty = all
 };
@@ -77,16 +92,25 @@ struct restriction_entry {
   std::string reason;
 };
 
-// PUTs refused by an Azure Policy assignment.
+// An Azure Policy assignment. deny: a PUT or PATCH that violates any of the conditions is refused,
+// and without conditions every one of that type is. append, modify: its tags are added.
 struct policy_entry {
-  std::string name;
-  std::string type;     // full resource type, "*" = all
-  std::string location; // "" = everywhere
+  std::string name;                           // shown as the display name
+  std::string effect = "deny";                // deny, append, modify
+  std::string scope;                          // "" = the whole subscription
+  std::string type = "*";                     // full resource type, "*" = all
+  std::string location;                       // a denied location
+  std::vector<std::string> allowed_locations; // empty = no condition, as below
+  std::vector<std::string> allowed_sizes;
+  std::vector<std::string> denied_sizes;
+  std::string required_tag;
+  base::json tags;
 };
 
 struct quota_table {
   std::int64_t cores = 10'000;        // per region
   std::int64_t family_cores = 10'000; // per region and family
+  std::int64_t low_priority_cores = 10'000; // of Spot machines, per region
   std::int64_t public_addresses = 10'000;
   std::map<std::string, std::int64_t> families; // lower-case family -> limit
 };
@@ -97,13 +121,16 @@ struct catalog {
   std::vector<location_entry> locations;
   std::vector<size_entry> sizes;
   std::vector<image_entry> images;
+  std::vector<image_entry> own_images; // custom and gallery images
   std::vector<restriction_entry> restrictions;
   std::vector<policy_entry> policies;
+  std::vector<std::string> denied_locations; // closed to this subscription by Azure itself
   quota_table quotas;
   std::map<std::string, quota_table> location_quotas; // by location name
   std::map<std::string, std::string> providers;       // namespace -> registration state
 
   const subscription_entry* find_subscription(std::string_view id) const;
+  const application_entry* find_principal(std::string_view object_id) const;
   const location_entry* find_location(std::string_view normalized) const;
   const size_entry* find_size(std::string_view name, std::string_view location) const;
   // `version` exact or "latest" (the highest); nullptr: no such image there.
@@ -114,6 +141,8 @@ struct catalog {
       std::string_view version,
       std::string_view location
   ) const;
+  // A custom image, a gallery image version, or the gallery image (its highest version).
+  const image_entry* find_own_image(std::string_view id, std::string_view location) const;
   const quota_table& quota_at(std::string_view location) const;
   std::int64_t family_limit(std::string_view family, std::string_view location) const;
   bool is_restricted(std::string_view size, std::string_view location, bool capacity_only) const;

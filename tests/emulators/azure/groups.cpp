@@ -316,6 +316,7 @@ void complete_group_removal(world& w, operation& op, bool ok, base::wall_time no
     const auto left = w.in_group(op.subject);
     if (left.empty()) {
       w.groups.erase(it);
+      w.drop_locks(op.subject);
       return;
     }
     std::vector<std::string> ids;

@@ -42,6 +42,11 @@ reply put_disk(context& c, const resource_path& path);
 reply patch_disk(context& c, const resource_path& path);
 reply delete_disk(context& c, const resource_path& path);
 
+// Terms of images (marketplace.cpp). `segments`: those behind "Microsoft.MarketplaceOrdering";
+// nullopt: not served.
+std::optional<reply>
+route_marketplace(context& c, const std::vector<std::string>& segments);
+
 // What the cloud offers (offers.cpp, usages.cpp, images.cpp).
 reply list_subscriptions(context& c);
 reply get_subscription(context& c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Subscriptions, locations, sizes, SKUs and providers.
 #include "handlers.hpp"
+#include "permissions.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
@@ -85,7 +86,7 @@ json capabilities_of(const size_entry& s) {
        capability("MaxNetworkInterfaces", std::to_string(s.interfaces)),
        capability("EphemeralOSDiskSupported", "True"),
        capability("EncryptionAtHostSupported", "True"),
-       capability("LowPriorityCapable", "True"),
+       capability("LowPriorityCapable", truth(s.spot)),
        capability("CapacityReservationSupported", "True"),
        capability("TrustedLaunchDisabled", truth(!s.trusted_launch))}
   );
@@ -152,7 +153,9 @@ json disk_sku(std::string_view name, std::string_view tier, const location_entry
 reply list_subscriptions(context& c) {
   json value = json::array();
   for (const auto& s : c.world.offer.subscriptions) {
-    value.push_back(subscription_body(s));
+    if (may_see(c, "/subscriptions/" + s.id)) {
+      value.push_back(subscription_body(s));
+    }
   }
   const auto count = value.size();
   return json_reply(
@@ -309,19 +312,18 @@ reply unknown_namespace(std::string_view provider) {
 reply list_providers(context& c) {
   json value = json::array();
   for (const auto& [name, state] : c.world.offer.providers) {
-    value.push_back(provider_body(c, name, state));
+    value.push_back(provider_body(c, name, c.world.provider_state(name, c.now())));
   }
   return json_reply(200, json::object({{"value", value}}));
 }
 
 reply get_provider(context& c, std::string_view provider) {
-  for (auto& [name, state] : c.world.offer.providers) {
+  for (const auto& [name, state] : c.world.offer.providers) {
     if (equals_ignoring_case(name, provider)) {
-      const json body = provider_body(c, name, state);
-      // Registration takes one poll.
-      state = state == "Registering"     ? "Registered"
-              : state == "Unregistering" ? "NotRegistered"
-                                         : state;
+      const json body = provider_body(c, name, c.world.provider_state(name, c.now()));
+      if (c.world.timing.ends_at_first_poll) {
+        c.world.registrations[base::to_lower(name)] = c.now(); // this was the poll
+      }
       return json_reply(200, body);
     }
   }
@@ -331,11 +333,10 @@ reply get_provider(context& c, std::string_view provider) {
 reply register_provider(context& c, std::string_view provider, bool on) {
   for (auto& [name, state] : c.world.offer.providers) {
     if (equals_ignoring_case(name, provider)) {
-      if (on && state != "Registered") {
-        state = "Registering";
-      }
-      if (!on && state != "NotRegistered") {
-        state = "Unregistering";
+      state = c.world.provider_state(name, c.now());
+      if (state == (on ? "NotRegistered" : "Registered")) {
+        state = on ? "Registering" : "Unregistering";
+        c.world.registrations[base::to_lower(name)] = c.now() + c.world.registration_time();
       }
       return json_reply(200, provider_body(c, name, state));
     }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "paging.hpp"
 
+#include "permissions.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
 #include "core/net/url.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace siteagent::azure_emulator {
 
@@ -31,10 +33,19 @@ std::string next_link(const context& c, const std::string& last_key) {
 
 reply page_of(
     const context& c,
-    const std::vector<std::string>& keys,
+    const std::vector<std::string>& all,
     std::size_t page_size,
     const std::function<json(const std::string& key)>& show
 ) {
+  std::vector<std::string> visible;
+  const auto target = target_of(c.http);
+  const bool sees_all = may(c.world, c.principal, target.action, target.scope, c.now());
+  if (!sees_all) {
+    std::copy_if(all.begin(), all.end(), std::back_inserter(visible), [&](const auto& key) {
+      return may(c.world, c.principal, target.action, key, c.now());
+    });
+  }
+  const auto& keys = sees_all ? all : visible;
   auto from = keys.begin();
   const std::string token = c.http.parameter("$skiptoken");
   if (!token.empty()) {

@@ -14,6 +14,7 @@
 namespace siteagent::azure_emulator {
 
 // One page of `keys` ({"value": [...], "nextLink"}), each turned into JSON by `show`. The position
+// A principal that may not read the whole list sees its part of it. The position
 // travels as an opaque $skiptoken; one that this emulator did not make is refused.
 reply page_of(
     const context& c,

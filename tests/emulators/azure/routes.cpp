@@ -2,7 +2,9 @@
 #include "routes.hpp"
 
 #include "handlers.hpp"
+#include "locks.hpp"
 #include "operations.hpp"
+#include "permissions.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
@@ -56,131 +58,22 @@ bool is_write(const context& c) {
   return c.http.method == "PUT" || c.http.method == "PATCH";
 }
 
-// Checks that ARM makes before a provider sees a write.
-std::optional<reply> check_write(const context& c, const resource_path& path) {
-  const auto provider = info_of(path.kind).provider;
-  const std::string state = c.world.offer.provider_state(provider);
-  if (state != "Registered" && state != "Registering") {
-    const std::string text =
-        "The subscription is not registered to use namespace '" + std::string(provider) +
-        "'. See https://aka.ms/rps-not-found for how to register subscriptions.";
-    return gateway_error(
-        409,
-        {"MissingSubscriptionRegistration",
-         text,
-         "",
-         json::array({json::object(
-             {{"code", "MissingSubscriptionRegistration"}, {"target", provider}, {"message", text}}
-         )})}
-    );
-  }
-  const auto* g = c.world.find_group(path.subscription, path.group);
-  if (g == nullptr) {
-    return group_not_found(path.group);
-  }
-  if (g->state == provisioning::deleting) {
-    return gateway_error(
-        409,
-        {"ResourceGroupBeingDeleted",
-         "The resource group '" + path.group +
-             "' is in deprovisioning state and cannot perform this operation."}
-    );
-  }
-  return std::nullopt;
-}
-
-std::optional<reply> check_policy(const context& c, const resource_path& path) {
-  const std::string location = normalized_location(c.body["location"].string_or(""));
-  for (const auto& p : c.world.offer.policies) {
-    const bool type_fits = p.type == "*" || equals_ignoring_case(p.type, type_name(path.kind));
-    const bool place_fits = p.location.empty() || p.location == location;
-    if (!type_fits || !place_fits) {
-      continue;
-    }
-    const std::string scope = "/subscriptions/" + path.subscription;
-    const std::string assignment =
-        scope + "/providers/Microsoft.Authorization/policyAssignments/emulated";
-    const std::string definition =
-        scope + "/providers/Microsoft.Authorization/policyDefinitions/emulated";
-    const json identifiers = json::array({json::object(
-        {{"policyAssignment", json::object({{"name", p.name}, {"id", assignment}})},
-         {"policyDefinition", json::object({{"name", p.name}, {"id", definition}})}}
-    )});
-    json body = error_body(
-        {"RequestDisallowedByPolicy",
-         "Resource '" + path.own_name() + "' was disallowed by policy. Policy identifiers: '" +
-             identifiers.dump() + "'.",
-         path.own_name()}
-    );
-    body.member_ref("error").set(
-        "additionalInfo",
-        json::array({json::object(
-            {{"type", "PolicyViolation"},
-             {"info",
-              json::object(
-                  {{"policyDefinitionDisplayName", p.name},
-                   {"policyDefinitionId", definition},
-                   {"policyDefinitionName", "emulated"},
-                   {"policyDefinitionEffect", "deny"},
-                   {"policyAssignmentId", assignment},
-                   {"policyAssignmentName", "emulated"},
-                   {"policyAssignmentDisplayName", p.name},
-                   {"policyAssignmentScope", scope},
-                   {"policyAssignmentParameters", json::object()}}
-              )}}
-        )})
-    );
-    reply r = json_reply(403, body);
-    r.headers.emplace_back("x-ms-failure-cause", "gateway");
-    return r;
-  }
-  return std::nullopt;
-}
-
 reply put_kind(context& c, const resource_path& path) {
-  if (auto bad = check_write(c, path)) {
-    return *bad;
-  }
-  if (auto bad = check_policy(c, path)) {
-    return *bad;
-  }
   if (path.child.empty()) {
-    auto bad = check_location(c, path, c.world.find(path.key()));
-    if (!bad) {
-      bad = check_tags(c.body);
-    }
-    if (bad) {
+    if (auto bad = check_tags(c.body)) {
       return *bad;
     }
   }
   if (auto bad = check_name(path)) {
     return *bad;
   }
-  switch (path.kind) {
-  case kind::virtual_network:
-    return put_virtual_network(c, path);
-  case kind::subnet:
-    return put_subnet(c, path);
-  case kind::public_ip:
-    return put_public_ip(c, path);
-  case kind::security_group:
-    return put_security_group(c, path);
-  case kind::security_rule:
-    return put_security_rule(c, path);
-  case kind::network_interface:
-    return put_interface(c, path);
-  case kind::virtual_machine:
-    return put_machine(c, path);
-  case kind::disk:
-    return put_disk(c, path);
+  if (is_network(path.kind)) {
+    return put_network(c, path);
   }
-  return not_allowed(c);
+  return path.kind == kind::virtual_machine ? put_machine(c, path) : put_disk(c, path);
 }
 
 reply patch_kind(context& c, const resource_path& path) {
-  if (auto bad = check_write(c, path)) {
-    return *bad;
-  }
   if (path.kind == kind::virtual_machine) {
     return patch_machine(c, path);
   }
@@ -191,28 +84,10 @@ reply patch_kind(context& c, const resource_path& path) {
 }
 
 reply delete_kind(context& c, const resource_path& path) {
-  if (c.world.find_group(path.subscription, path.group) == nullptr) {
-    return group_not_found(path.group);
+  if (is_network(path.kind)) {
+    return delete_network(c, path);
   }
-  switch (path.kind) {
-  case kind::virtual_network:
-    return delete_virtual_network(c, path);
-  case kind::subnet:
-    return delete_subnet(c, path);
-  case kind::public_ip:
-    return delete_public_ip(c, path);
-  case kind::security_group:
-    return delete_security_group(c, path);
-  case kind::security_rule:
-    return delete_security_rule(c, path);
-  case kind::network_interface:
-    return delete_interface(c, path);
-  case kind::virtual_machine:
-    return delete_machine(c, path);
-  case kind::disk:
-    return delete_disk(c, path);
-  }
-  return not_allowed(c);
+  return path.kind == kind::virtual_machine ? delete_machine(c, path) : delete_disk(c, path);
 }
 
 reply route_resource(context& c, const resource_path& path) {
@@ -239,9 +114,6 @@ reply route_resource(context& c, const resource_path& path) {
 // A machine's own sub-paths: views and actions.
 reply route_machine(context& c, const resource_path& path, const std::string& word) {
   if (c.http.method == "POST") {
-    if (auto bad = check_write(c, path)) {
-      return *bad;
-    }
     return machine_action(c, path, word);
   }
   if (is_get(c) && equals_ignoring_case(word, "instanceView")) {
@@ -361,6 +233,10 @@ reply route_providers(context& c, const parts& p) {
       (is(p, 1, "register") || is(p, 1, "unregister"))) {
     return register_provider(c, p[0], is(p, 1, "register"));
   }
+  if (is(p, 0, "Microsoft.MarketplaceOrdering")) {
+    const auto answer = route_marketplace(c, tail(p, 1));
+    return answer ? *answer : unknown_type(c, p[0], p[1]);
+  }
   const bool ours = is(p, 0, "Microsoft.Compute") || is(p, 0, "Microsoft.Network");
   if (ours && p.size() > 3 && is(p, 1, "locations")) {
     return route_location(c, p);
@@ -378,6 +254,27 @@ reply route_providers(context& c, const parts& p) {
   return *k == kind::virtual_machine ? list_machines(c, "", "") : list_kind(c, *k, "");
 }
 
+// What access control keeps at any scope: "{scope}/providers/Microsoft.Authorization/...".
+std::optional<reply> route_authorization(context& c) {
+  const auto& s = c.http.segments;
+  for (std::size_t at = s.size(); at-- > 0;) {
+    if (!is(s, at, "providers") || !is(s, at + 1, "Microsoft.Authorization") || s.size() < at + 3) {
+      continue;
+    }
+    std::string scope;
+    for (std::size_t i = 0; i < at; ++i) {
+      scope += "/" + s[i];
+    }
+    if (is(s, at + 2, "locks") && s.size() <= at + 4) {
+      return route_locks(c, scope, s.size() == at + 4 ? s[at + 3] : std::string());
+    }
+    if (is(s, at + 2, "permissions") && s.size() == at + 3 && is_get(c)) {
+      return list_permissions(c, scope);
+    }
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 reply route_subscription(context& c) {
@@ -392,6 +289,9 @@ reply route_subscription(context& c) {
          "The request content was invalid and could not be deserialized: a JSON object is "
          "required."}
     );
+  }
+  if (auto answer = route_authorization(c)) {
+    return *answer;
   }
   if (is(s, 2, "locations") && s.size() == 3) {
     return list_locations(c);
@@ -428,6 +328,9 @@ reply route_subscription(context& c) {
 
 reply route_tenant(context& c) {
   const auto& s = c.http.segments;
+  if (auto answer = route_authorization(c)) {
+    return *answer;
+  }
   if (s.size() == 1 && is(s, 0, "subscriptions")) {
     return list_subscriptions(c);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "seed.hpp"
 
+#include "admission.hpp"
+#include "happenings.hpp"
 #include "operations.hpp"
 #include "routes.hpp"
 
@@ -50,7 +52,8 @@ public:
       return wrong(key, "no subscription " + http.segments[1]);
     }
     context c{world_, http, call_, subscription, "seed", "2024-07-01", body};
-    const reply answer = route_subscription(c);
+    const auto misplaced = check_place(c, target_of(http));
+    const reply answer = misplaced ? *misplaced : route_subscription(c);
     if (answer.status >= 300) {
       return wrong(key, path + ": " + answer.body);
     }
@@ -128,9 +131,11 @@ void set_power(world& w, const std::string& key, const std::string& word) {
   if (r == nullptr) {
     return;
   }
-  r->machine.power = word == "deallocated" ? power::deallocated
-                     : word == "stopped"   ? power::stopped
-                                           : power::running;
+  const power p = word == "deallocated" ? power::deallocated
+                  : word == "stopped"   ? power::stopped
+                                        : power::running;
+  r->machine.power = p;
+  r->machine.power_seen = p;
 }
 
 // {"resourceGroup", "name", ["subscription"], ["virtualNetwork" of a subnet], the body of a PUT}
@@ -356,6 +361,8 @@ result<bool> seed_setting(world& w, const std::string& key, const json& value) {
     w.generic_page = w.machine_page;
   } else if (key == "interface_hold_s" && number && *number >= 0) {
     w.interface_hold = std::chrono::seconds(*number);
+  } else if (key == "registration_s" && number && *number >= 0) {
+    w.registration = std::chrono::seconds(*number);
   } else if (key == "virtual_network_update_status" && (number == 200 || number == 201)) {
     w.network_update_status = static_cast<int>(*number);
   } else if (key == "basic_addresses_allowed" && flag) {
@@ -371,7 +378,7 @@ result<bool> seed_setting(world& w, const std::string& key, const json& value) {
 }
 
 bool is_object_key(const std::string& key) {
-  if (key == "resourceGroups" || key == "machines") {
+  if (key == "resourceGroups" || key == "machines" || key == "actions") {
     return true;
   }
   for (const auto& info : all_kinds()) {
@@ -389,7 +396,8 @@ result<void> seed_all_objects(seeder& s, const json& document) {
       return done;
     }
   }
-  constexpr std::array<kind, 8> order = {
+  constexpr std::array<kind, 9> order = {
+      kind::application_group,
       kind::security_group,
       kind::security_rule,
       kind::virtual_network,
@@ -426,6 +434,9 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
     if (known && !*known) {
       known = seed_setting(w, key, value);
     }
+    if (known && !*known) {
+      known = seed_behaviour(w.behaviour, key, value);
+    }
     if (!known) {
       return known.error();
     }
@@ -433,11 +444,21 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
       return wrong(key, "unknown key or wrong value");
     }
   }
+  if (document.find("applications") != nullptr) {
+    for (auto& a : w.offer.applications) {
+      if (!a.permissions) {
+        continue;
+      }
+      for (auto& p : *a.permissions) {
+        p.effective_from = now + std::chrono::seconds(p.effective_after_s);
+      }
+    }
+  }
   seeder s(w, now);
   w.quotas_checked = false;
   auto done = seed_all_objects(s, document);
   w.quotas_checked = true;
-  return done;
+  return done ? seed_actions(w, document["actions"], now) : done;
 }
 
 } // namespace siteagent::azure_emulator

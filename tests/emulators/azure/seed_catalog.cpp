@@ -68,6 +68,15 @@ subscription_entry read_subscription(const json& item) {
   return s;
 }
 
+permission_entry read_permission(const json& item) {
+  permission_entry p;
+  p.scope = item["scope"].string_or("/");
+  p.actions = texts(item["actions"]);
+  p.not_actions = texts(item["notActions"]);
+  p.effective_after_s = item["effective_after_s"].integer().value_or(0);
+  return p;
+}
+
 application_entry read_application(const json& item) {
   application_entry a;
   a.tenant = item["tenant"].string_or("22222222-2222-2222-2222-222222222222");
@@ -75,6 +84,12 @@ application_entry read_application(const json& item) {
   a.secret = item["secret"].string_or("emulator-secret");
   a.object_id = item["object_id"].string_or(a.client_id);
   a.secret_expired = item["secret_expired"].boolean().value_or(false);
+  if (const auto* list = item.find("permissions"); list != nullptr && list->is_array()) {
+    a.permissions.emplace();
+    for (const auto& permission : list->items()) {
+      a.permissions->push_back(read_permission(permission));
+    }
+  }
   return a;
 }
 
@@ -103,6 +118,7 @@ size_entry read_size(const json& item) {
   s.premium_storage = item["premium_storage"].boolean().value_or(true);
   s.accelerated_networking = item["accelerated_networking"].boolean().value_or(false);
   s.trusted_launch = item["trusted_launch"].boolean().value_or(true);
+  s.spot = item["spot"].boolean().value_or(true);
   s.locations = location_names(item["locations"]);
   return s;
 }
@@ -118,6 +134,8 @@ image_entry read_image(const json& item) {
   i.architecture = item["architecture"].string_or("x64");
   i.size_gib = item["size_gib"].integer().value_or(30);
   i.trusted_launch = item["trusted_launch"].boolean().value_or(i.generation == "V2");
+  i.id = item["id"].string_or("");
+  i.state = item["state"].string_or("Active");
   i.plan = item["plan"];
   i.locations = location_names(item["locations"]);
   return i;
@@ -132,10 +150,28 @@ restriction_entry read_restriction(const json& item) {
 }
 
 policy_entry read_policy(const json& item) {
-  return {
-      item["name"].string_or(""),
-      item["type"].string_or("*"),
-      normalized_location(item["location"].string_or(""))};
+  policy_entry p;
+  p.name = item["name"].string_or("");
+  p.effect = base::to_lower(item["effect"].string_or("deny"));
+  p.scope = item["scope"].string_or("");
+  p.type = item["type"].string_or("*");
+  p.location = normalized_location(item["location"].string_or(""));
+  p.allowed_locations = location_names(item["allowed_locations"]);
+  p.allowed_sizes = texts(item["allowed_sizes"]);
+  p.denied_sizes = texts(item["denied_sizes"]);
+  p.required_tag = item["required_tag"].string_or("");
+  p.tags = item["tags"];
+  return p;
+}
+
+result<bool> read_policies(catalog& c, std::string_view key, const json& value) {
+  auto known = read_list(c.policies, key, value, "name", read_policy);
+  for (const auto& p : c.policies) {
+    if (p.effect != "deny" && p.effect != "append" && p.effect != "modify") {
+      return wrong(key, "effect must be deny, append or modify");
+    }
+  }
+  return known;
 }
 
 result<quota_table> read_quota(std::string_view key, const json& value) {
@@ -149,6 +185,8 @@ result<quota_table> read_quota(std::string_view key, const json& value) {
       q.cores = *n;
     } else if (name == "family_cores" && n) {
       q.family_cores = *n;
+    } else if (name == "low_priority_cores" && n) {
+      q.low_priority_cores = *n;
     } else if (name == "public_addresses" && n) {
       q.public_addresses = *n;
     } else if (name == "families" && number.is_object()) {
@@ -193,11 +231,18 @@ result<bool> seed_catalog(catalog& c, std::string_view key, const json& value) {
   if (key == "images") {
     return read_list(c.images, key, value, "publisher", read_image);
   }
+  if (key == "own_images") {
+    return read_list(c.own_images, key, value, "id", read_image);
+  }
   if (key == "restrictions") {
     return read_list(c.restrictions, key, value, "size", read_restriction);
   }
-  if (key == "policy_denials") {
-    return read_list(c.policies, key, value, "name", read_policy);
+  if (key == "policies") {
+    return read_policies(c, key, value);
+  }
+  if (key == "denied_locations" && value.is_array()) {
+    c.denied_locations = location_names(value);
+    return true;
   }
   if (key == "quotas") {
     auto parsed = read_quota(key, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "service.hpp"
 
+#include "admission.hpp"
 #include "auth.hpp"
 #include "operations.hpp"
 #include "render.hpp"
@@ -98,16 +99,6 @@ std::optional<reply> read_body(const net::server_request& http, json& out) {
   }
   out = std::move(*parsed);
   return std::nullopt;
-}
-
-reply read_only(const subscription_entry& s) {
-  return gateway_error(
-      409,
-      {"ReadOnlyDisabledSubscription",
-       "The subscription '" + s.id +
-           "' is disabled and therefore marked as read only. You cannot perform any write actions "
-           "on this subscription until it is re-enabled."}
-  );
 }
 
 } // namespace
@@ -226,28 +217,48 @@ service::handle(const net::server_request& request, const emulators::call& call)
   if (auto bad = check_length(request)) {
     return *bad;
   }
-  if (scoped) {
+  context c{world_, request, call, subscription, token.principal, version, {}};
+  const auto unreadable = read_body(request, c.body);
+  if (!scoped) {
+    return unreadable ? *unreadable : route_tenant(c);
+  }
+  // Reads are throttled before anything is looked up, writes once they are admitted.
+  if (is_read(request.method)) {
     if (auto bad = throttle_.front_door(request, s[1], token.principal, call.now)) {
       return *bad;
     }
-    if (subscription == nullptr) {
-      return subscription_not_found(s[1]);
-    }
-    if (!equals_ignoring_case(subscription->tenant, token.tenant)) {
-      return wrong_tenant(token.tenant, subscription->tenant, call);
-    }
-    if (!is_read(request.method) && subscription->state != "Enabled") {
-      return read_only(*subscription);
-    }
   }
-  context c{world_, request, call, subscription, token.principal, version, {}};
-  if (auto bad = read_body(request, c.body)) {
+  if (subscription == nullptr) {
+    return subscription_not_found(s[1]);
+  }
+  if (!equals_ignoring_case(subscription->tenant, token.tenant)) {
+    return wrong_tenant(token.tenant, subscription->tenant, call);
+  }
+  return answer_subscription(c, unreadable);
+}
+
+net::server_response
+service::answer_subscription(context& c, const std::optional<net::server_response>& unreadable) {
+  if (auto bad = check_subscription(c)) {
     return *bad;
   }
-  if (!scoped) {
-    return route_tenant(c);
+  const auto target = target_of(c.http);
+  if (auto bad = admit(c, target)) {
+    return *bad;
   }
-  if (auto bad = throttle_.provider(request, s[1], call.now)) {
+  const std::string& id = c.http.segments[1];
+  if (!is_read(c.http.method)) {
+    if (auto bad = throttle_.front_door(c.http, id, c.principal, c.now())) {
+      return *bad;
+    }
+  }
+  if (auto bad = check_place(c, target)) {
+    return *bad;
+  }
+  if (unreadable) {
+    return *unreadable;
+  }
+  if (auto bad = throttle_.provider(c.http, id, c.now())) {
     return *bad;
   }
   return route_subscription(c);

@@ -7,6 +7,7 @@
 
 #include "tests/emulators/common/emulator.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ public:
   void enforce_throttling(bool on) { throttle_.set_enforced(on); }
 
 private:
+  // A request below a known subscription; `unreadable`: the refusal of a body that is no JSON.
+  net::server_response
+  answer_subscription(context& c, const std::optional<net::server_response>& unreadable);
+
   world world_;
   timing timing_ = timing::fast();
   throttle throttle_;

@@ -9,6 +9,22 @@
 
 namespace siteagent::azure_emulator {
 
+std::string world::provider_state(std::string_view provider, base::wall_time now) const {
+  const std::string state = offer.provider_state(provider);
+  const auto it = registrations.find(base::to_lower(provider));
+  const bool done = it != registrations.end() && it->second <= now;
+  if (done && state == "Registering") {
+    return "Registered";
+  }
+  return done && state == "Unregistering" ? "NotRegistered" : state;
+}
+
+std::chrono::milliseconds world::registration_time() const {
+  // A minute or more in the real service; scaled like everything else otherwise.
+  return registration ? std::chrono::milliseconds(*registration)
+                      : timing.duration(pace::machine_create);
+}
+
 group* world::find_group(std::string_view subscription, std::string_view name) {
   const auto it = groups.find(key_of(group_id(subscription, name)));
   return it == groups.end() ? nullptr : &it->second;
@@ -35,6 +51,7 @@ void world::erase(const std::string& key) {
   if (auto* r = find(key)) {
     set_uses(*r, {});
     resources.erase(key);
+    drop_locks(key);
   }
 }
 
@@ -93,6 +110,14 @@ std::vector<std::string> world::children(std::string_view parent_key) const {
 
 std::vector<std::string> world::in_group(std::string_view group_key) const {
   return children(group_key);
+}
+
+void world::drop_locks(const std::string& key) {
+  for (auto it = locks.begin(); it != locks.end();) {
+    const std::string scope = key_of(it->second.scope);
+    const bool inside = scope == key || scope.rfind(key + "/", 0) == 0;
+    it = inside ? locks.erase(it) : std::next(it);
+  }
 }
 
 std::string world::new_address() {

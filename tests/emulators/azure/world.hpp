@@ -3,6 +3,7 @@
 // No locking: the frame calls the emulator under one mutex.
 #pragma once
 
+#include "behaviour.hpp"
 #include "catalog.hpp"
 #include "ids.hpp"
 #include "timing.hpp"
@@ -53,6 +54,10 @@ struct machine_part {
   azure_emulator::power power = azure_emulator::power::none;
   azure_emulator::power power_before = azure_emulator::power::none; // of the running action
   std::uint64_t version = 1;                                        // the etag counter
+  azure_emulator::power power_seen = azure_emulator::power::none; // before the last change, which
+  base::wall_time power_changed;                                  // a view that lags still shows
+  bool power_hidden = false;                                      // the platform cannot tell
+  bool generalized = false;
   std::string failure_code;                                         // of the last failed operation
   std::string failure_message;
   std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
@@ -80,7 +85,23 @@ struct resource {
   std::vector<std::string> uses; // keys of the resources this one refers to
   machine_part machine;
   interface_part interface;
-  std::string address; // public address, allocated early and shown late
+  std::string address;           // public address, allocated early and shown late
+  base::json undo;               // of a rule: its body before the running write, null = it is new
+  std::int64_t unseen_reads = 0; // GETs to come that do not find it yet
+};
+
+// What still counts as used by an interface that is gone.
+struct lingering_use {
+  base::wall_time until;
+  std::string holder; // id of the ipConfiguration
+};
+
+// A management lock.
+struct lock_entry {
+  std::string scope; // without slash at the end
+  std::string name;
+  std::string level; // CanNotDelete, ReadOnly
+  std::string notes;
 };
 
 enum class action : std::uint8_t {
@@ -94,6 +115,7 @@ enum class action : std::uint8_t {
   restart,
   remove_machine,
   remove_group,
+  run_command,
 };
 
 enum class operation_status : std::uint8_t { in_progress, succeeded, failed, canceled };
@@ -119,6 +141,7 @@ struct operation {
   std::string error_code;
   std::string error_message;
   base::json error_details;
+  base::json result; // what the Location URL answers in the end, null = nothing
 };
 
 class world {
@@ -131,16 +154,26 @@ public:
   std::set<std::pair<base::wall_time, std::string>> due;     // running operations by their end
   std::deque<std::pair<base::wall_time, std::string>> ended; // for their expiry
 
+  std::map<std::string, lock_entry> locks;              // by key
+  std::map<std::string, base::wall_time> registrations; // namespaces on their way: until when
+
+  std::map<std::string, lingering_use> lingering; // by the key of what is used
+
   // Settings a seed may change.
+  azure_emulator::behaviour behaviour;
   std::size_t machine_page = 200;
   std::size_t generic_page = 1000;
   std::chrono::seconds interface_hold{180};
+  std::optional<std::chrono::seconds> registration; // of a provider; nullopt = as the timing says
   bool basic_addresses_allowed = false;
   bool machine_tags_on_disks = false;
   bool upper_case_groups_in_lists = false;
   bool quotas_checked = true;      // off while a seed is applied
   int network_update_status = 200; // what a PUT on an existing virtual network answers
 
+  // Registration state of a namespace; a change under way ends by itself. "" = unknown.
+  std::string provider_state(std::string_view provider, base::wall_time now) const;
+  std::chrono::milliseconds registration_time() const;
   group* find_group(std::string_view subscription, std::string_view name);
   resource* find(std::string_view key);
   // Adds or replaces.
@@ -160,6 +193,8 @@ public:
   std::string new_address(); // 20.x.y.z, never twice
   std::string new_mac();
   void touch_etag(resource& r); // after each change
+  // Locks at and below what is gone.
+  void drop_locks(const std::string& key);
 
 private:
   std::unordered_map<std::string, std::set<std::string>> users_;

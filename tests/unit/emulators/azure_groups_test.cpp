@@ -32,7 +32,7 @@ TEST_F(azure_arm, names_the_unknown) {
   EXPECT_EQ(get("/providers/Microsoft.Network/natGateways").code(), "InvalidResourceType");
   EXPECT_EQ(
       raw("GET",
-          "/providers/Microsoft.Billing/billingAccounts?api-version=2024-04-01",
+          "/providers/Microsoft.Sundry/things?api-version=2024-04-01",
           "",
           {{"authorization", "Bearer " + token_}}
       ).code(),
@@ -103,8 +103,7 @@ TEST_F(azure_arm, writes_need_an_enabled_subscription_and_a_registered_provider)
 
 TEST_F(azure_arm, a_policy_denies_with_its_name) {
   make(rg, R"({"location":"westeurope"})");
-  seed(
-      R"({"policy_denials":[{"name":"Allowed types","type":"Microsoft.Network/networkSecurityGroups"}]})"
+  seed(R"({"policies":[{"name":"Allowed types","type":"Microsoft.Network/networkSecurityGroups"}]})"
   );
   const auto a = put(nsg, R"({"location":"westeurope"})");
   EXPECT_EQ(a.status, 403);
