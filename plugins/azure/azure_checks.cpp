@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "plugins/azure/error_map.hpp"
+#include "plugins/azure/own_network.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,6 +21,10 @@ constexpr milliseconds afresh{0};
 
 base::error refusal(reason why, base::error_code code, const std::string& text) {
   return make_error(why, code, text, text);
+}
+
+std::string image_key(const machine_order& order) {
+  return order.location + " " + order.image.text();
 }
 
 // A role without these reads is allowed: then Azure has the last word at the write.
@@ -92,6 +97,8 @@ bool listed(std::string_view comma_separated, std::string_view wanted) {
   });
 }
 
+} // namespace
+
 base::result<void>
 check_fit(const size_info& size, const image_info& image, const machine_order& order) {
   const bool generation_known = !size.generations.empty() && !image.generation.empty();
@@ -116,6 +123,8 @@ check_fit(const size_info& size, const image_info& image, const machine_order& o
   return {};
 }
 
+namespace {
+
 std::string shortage(const quota_by_name& quota, const std::string& name, std::int64_t wanted) {
   const auto it = quota.find(base::to_lower(name));
   if (it == quota.end() || it->second.limit < 0 || it->second.limit - it->second.used >= wanted) {
@@ -126,6 +135,7 @@ std::string shortage(const quota_by_name& quota, const std::string& name, std::i
 }
 
 struct quota_source {
+  std::string_view what; // for the customer
   arm::cached<quota_by_name>& kept;
   std::function<base::result<quota_by_name>()> read;
   std::vector<std::pair<std::string, std::int64_t>> wanted;
@@ -155,9 +165,9 @@ base::result<void> check_one_quota(
           base::error_code::quota,
           "create virtual machine in " + order.location + ": quota would be exceeded (" + lacking +
               "); request an increase in the Azure portal or offer other sizes",
-          "The provider's cloud quota in " + order.location +
-              " does not allow this machine now. Choose a smaller size or another location, or ask "
-              "the provider."
+          "The provider's cloud quota for " + std::string(q.what) + " in " + order.location +
+              " does not allow this machine now (" + lacking +
+              "). Choose a smaller size or another location, or ask the provider."
       );
     }
   }
@@ -165,16 +175,25 @@ base::result<void> check_one_quota(
 }
 
 base::result<void> check_quota(
-    const services& cloud, const arm::scope& call, const machine_order& order, const size_info& size
+    const services& cloud,
+    const arm::scope& call,
+    const settings& s,
+    const machine_order& order,
+    const size_info& size
 ) {
   const quota_source cores{
+      "machines",
       cloud.facts().compute_quota,
       [&] { return cloud.compute().quota(call, order.location); },
       {{"cores", size.cores}, {size.family, size.cores}, {"virtualMachines", 1}}};
   if (auto r = check_one_quota(cloud, call, order, cores); !r) {
     return r;
   }
+  if (!is_made(kind_id::public_ip_address, s)) {
+    return {};
+  }
   const quota_source addresses{
+      "public addresses",
       cloud.facts().network_quota,
       [&] { return cloud.network().quota(call, order.location); },
       {{"PublicIPAddresses", 1},
@@ -185,22 +204,22 @@ base::result<void> check_quota(
 
 } // namespace
 
-base::result<image_info>
-check_with_azure(const services& cloud, const arm::scope& call, const machine_order& order) {
+base::result<image_info> check_with_azure(
+    const services& cloud, const arm::scope& call, const settings& s, const machine_order& order
+) {
   if (auto r = check_location(cloud, call, order); !r) {
+    return r.error();
+  }
+  if (auto r = check_own_subnet(cloud, call, s, order); !r) {
     return r.error();
   }
   const auto size = check_size(cloud, call, order);
   if (!size) {
     return size.error();
   }
-  const auto image = cloud.facts().images.get(
-      call,
-      cloud.clock(),
-      order.location + " " + order.image.text(),
-      an_hour,
-      [&] { return cloud.compute().image(call, order.location, order.image); }
-  );
+  const auto image = cloud.facts().images.get(call, cloud.clock(), image_key(order), an_hour, [&] {
+    return cloud.compute().image(call, order.location, order.image);
+  });
   if (!image) {
     if (may_be_skipped(cloud, image.error())) {
       image_info as_ordered;
@@ -213,11 +232,39 @@ check_with_azure(const services& cloud, const arm::scope& call, const machine_or
     if (auto r = check_fit(**size, **image, order); !r) {
       return r.error();
     }
-    if (auto r = check_quota(cloud, call, order, **size); !r) {
+    if (auto r = check_quota(cloud, call, s, order, **size); !r) {
       return r.error();
     }
   }
   return **image;
+}
+
+base::error learn_from(const services& cloud, const machine_order& order, base::error refusal) {
+  switch (reason_of(refusal)) {
+  case reason::capacity: // SkuNotAvailable among them
+  case reason::invalid:  // a size, a location or a combination that Azure knows better
+    cloud.facts().sizes.forget(order.location);
+    cloud.facts().figures.forget(order.location);
+    cloud.facts().locations.forget("");
+    cloud.facts().images.forget(image_key(order));
+    break;
+  case reason::quota:
+    cloud.facts().compute_quota.forget(order.location);
+    cloud.facts().network_quota.forget(order.location);
+    break;
+  case reason::image:
+    cloud.facts().images.forget(image_key(order));
+    // The terms are a property of the image, not of the machine.
+    refusal.message += " [image " + order.image.text() + "]";
+    break;
+  case reason::reference:
+  case reason::group_missing:
+    cloud.facts().networks.clear();
+    break;
+  default:
+    break;
+  }
+  return refusal;
 }
 
 } // namespace siteagent::azure

@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "plugins/azure/naming.hpp"
+#include "plugins/azure/own_network.hpp"
 
 namespace siteagent::azure {
 
@@ -38,7 +39,12 @@ json network_body(const machine_plan& p) {
 }
 
 json subnet_body(const machine_plan& p) {
-  return json::object({{"properties", json::object({{"addressPrefix", p.s.subnet_cidr}})}});
+  // What Azure assumes without it differs by API version, and machines without an address of their
+  // own would silently lose their way out.
+  return json::object(
+      {{"properties",
+        json::object({{"addressPrefix", p.s.subnet_cidr}, {"defaultOutboundAccess", true}})}}
+  );
 }
 
 json address_body(const machine_plan& p) {
@@ -68,20 +74,20 @@ json security_group_body(const machine_plan& p) {
 }
 
 json interface_body(const machine_plan& p) {
-  json address = reference(p, kind_id::public_ip_address);
-  address.set("properties", json::object({{"deleteOption", "Delete"}}));
-  const json configuration = json::object(
-      {{"name", "ipconf" + p.machine.name()},
-       {"properties",
-        json::object(
-            {{"primary", true},
-             {"privateIPAllocationMethod", "Dynamic"},
-             {"subnet", reference(p, kind_id::subnet)},
-             {"publicIPAddress", std::move(address)}}
-        )}}
+  json connection = json::object(
+      {{"primary", true},
+       {"privateIPAllocationMethod", "Dynamic"},
+       {"subnet", json::object({{"id", subnet_of(p.s, p.machine).text()}})}}
   );
+  if (is_made(kind_id::public_ip_address, p.s)) {
+    json address = reference(p, kind_id::public_ip_address);
+    address.set("properties", json::object({{"deleteOption", "Delete"}}));
+    connection.set("publicIPAddress", std::move(address));
+  }
+  json configuration = json::object({{"name", "ipconf" + p.machine.name()}});
+  configuration.set("properties", std::move(connection));
   json properties = json::object({{"ipConfigurations", json::array({configuration})}});
-  if (!p.s.allowed_ssh_ranges.empty()) {
+  if (is_made(kind_id::network_security_group, p.s)) {
     properties.set("networkSecurityGroup", reference(p, kind_id::network_security_group));
   }
   return placed(p, std::move(properties));

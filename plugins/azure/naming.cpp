@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t longest_base = 50;
 constexpr std::size_t longest_shared = 61;
+constexpr std::size_t longest_group = 90;
 constexpr std::string_view nameless = "waldur-vm";
 constexpr std::array<std::size_t, group_ladder> group_digits{4, 8, 16, 32};
 constexpr std::array<std::size_t, machine_ladder> machine_digits{8, 16, 32};
@@ -107,6 +108,25 @@ std::string computer_name(std::string_view machine) {
     out = base::to_lower(machine);
   }
   return std::all_of(out.begin(), out.end(), is_digit) ? "vm-" + out : out;
+}
+
+std::string objection_to_group_name(std::string_view group) {
+  std::size_t characters = 0;
+  for (const char c : group) {
+    const auto byte = static_cast<unsigned char>(c);
+    characters += (byte & 0xC0U) != 0x80U ? 1U : 0U;
+    // Letters and digits of every script are allowed; which those are, Azure knows.
+    const bool allowed = byte >= 0x80U || is_digit(c) || (c >= 'a' && c <= 'z') ||
+                         (c >= 'A' && c <= 'Z') ||
+                         std::string_view("_-.()").find(c) != std::string_view::npos;
+    if (!allowed) {
+      return "holds a character other than letters, digits, '_', '-', '.', '(' and ')'";
+    }
+  }
+  if (characters == 0 || characters > longest_group) {
+    return "must have 1 to 90 characters";
+  }
+  return group.back() == '.' ? "ends with a dot" : "";
 }
 
 std::string normal_location(std::string_view location) {

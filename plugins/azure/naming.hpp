@@ -41,6 +41,10 @@ std::optional<std::string> machine_of_group(std::string_view group);
 // A host name Linux and Azure accept: letters, digits, hyphens, at most 64, never all digits.
 std::string computer_name(std::string_view machine);
 
+// Why Azure would not make a group of this name; "" when it would. Only for groups still to be
+// made: of those that exist Azure itself is the judge.
+std::string objection_to_group_name(std::string_view group);
+
 // "West Europe" and "westeurope" are the same place.
 std::string normal_location(std::string_view location);
 

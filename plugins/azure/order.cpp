@@ -6,6 +6,7 @@
 #include "core/base/uuid.hpp"
 #include "plugins/azure/error_map.hpp"
 #include "plugins/azure/naming.hpp"
+#include "plugins/azure/offered.hpp"
 #include "plugins/azure/resource_id.hpp"
 #include "plugins/azure/ssh_key.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::size_t most_user_data = 65'535;
 constexpr std::size_t longest_user_name = 64;
-constexpr std::size_t longest_refusal = 600;
 
 constexpr auto reserved_users = std::to_array<std::string_view>(
     {"administrator",
@@ -56,15 +56,6 @@ constexpr auto reserved_users = std::to_array<std::string_view>(
      "user5"}
 );
 
-// Values come from the customer: one line, and not a page of it.
-base::error refusal(std::string text) {
-  text = base::truncated(text, longest_refusal);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' '
-  );
-  return make_error(reason::invalid, base::error_code::invalid, text, text);
-}
-
 // The order's own attribute, else the resource's; null and "" count as absent.
 const base::json& attribute(const base::json& body, std::string_view key) {
   const base::json& own = body.at({"order", "attributes"})[key];
@@ -76,23 +67,17 @@ std::string text_attribute(const base::json& body, std::string_view key) {
   return std::string(base::trim(attribute(body, key).number_text().value_or("")));
 }
 
-bool listed(const std::vector<std::string>& allowed, std::string_view value) {
-  return allowed.empty() || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& a) {
-           return base::equals_ignoring_case(a, value);
-         });
-}
-
 base::error not_offered(
     std::string_view what, std::string_view value, const std::vector<std::string>& allowed
 ) {
-  return refusal(
+  return order_refusal(
       "Azure " + std::string(what) + " '" + std::string(value) +
       "' is not offered here; choose one of: " + base::join(allowed, ", ")
   );
 }
 
 base::error not_set(std::string_view what) {
-  return refusal(
+  return order_refusal(
       "Azure " + std::string(what) + " is set neither on the order nor in backend_settings"
   );
 }
@@ -109,15 +94,11 @@ base::result<std::string> read_location(const base::json& body, const settings& 
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   });
   if (!plain) {
-    return refusal("Azure location '" + location + "' is not a location name such as westeurope");
+    return order_refusal(
+        "Azure location '" + location + "' is not a location name such as westeurope"
+    );
   }
-  const bool offered = s.allowed_locations.empty() ||
-                       std::any_of(
-                           s.allowed_locations.begin(),
-                           s.allowed_locations.end(),
-                           [&](const std::string& a) { return normal_location(a) == location; }
-                       );
-  if (!offered) {
+  if (!is_offered_location(s, location)) {
     return not_offered("location", location, s.allowed_locations);
   }
   return location;
@@ -131,51 +112,10 @@ base::result<std::string> read_size(const base::json& body, const settings& s) {
   if (size.empty()) {
     return not_set("size");
   }
-  if (!listed(s.allowed_sizes, size)) {
+  if (!is_offered_size(s, size)) {
     return not_offered("size", size, s.allowed_sizes);
   }
   return size;
-}
-
-base::result<image_reference> image_of_text(std::string_view text) {
-  const auto parts = base::split(text, ':');
-  if (parts.size() != 4) {
-    return refusal(
-        "Azure image '" + std::string(text) + "' is not in publisher:offer:sku:version form"
-    );
-  }
-  image_reference image;
-  const std::array<std::string*, 4> fields{
-      &image.publisher, &image.offer, &image.sku, &image.version};
-  for (std::size_t i = 0; i < 4; ++i) {
-    *fields.at(i) = base::trim(parts[i]);
-    if (fields.at(i)->empty()) {
-      return refusal(
-          "Azure image '" + std::string(text) + "' is not in publisher:offer:sku:version form"
-      );
-    }
-  }
-  return image;
-}
-
-base::result<image_reference> image_of_object(const base::json& object) {
-  image_reference image;
-  std::vector<std::string> missing;
-  const std::array<std::pair<std::string_view, std::string*>, 4> fields{
-      {{"offer", &image.offer},
-       {"publisher", &image.publisher},
-       {"sku", &image.sku},
-       {"version", &image.version}}};
-  for (const auto& [key, target] : fields) {
-    *target = base::trim(object[key].number_text().value_or(""));
-    if (target->empty()) {
-      missing.emplace_back(key);
-    }
-  }
-  if (!missing.empty()) {
-    return refusal("Azure image reference is missing " + base::join(missing, ", "));
-  }
-  return image;
 }
 
 base::result<image_reference> read_image(const base::json& body, const settings& s) {
@@ -185,17 +125,15 @@ base::result<image_reference> read_image(const base::json& body, const settings&
   if (value.is_null() || value.string() == std::string_view()) {
     return not_set("image");
   }
-  auto image = value.is_object()
-                   ? image_of_object(value)
-                   : image_of_text(value.string().value_or(value.number_text().value_or("")));
-  if (image && !listed(s.allowed_images, image->text())) {
+  auto image = parse_image(value);
+  if (image && !is_offered_image(s, *image)) {
     return not_offered("image", image->text(), s.allowed_images);
   }
   return image;
 }
 
 base::error no_key(const std::string& name, std::string_view why) {
-  return refusal(
+  return order_refusal(
       "Order for " + name +
       " carries no SSH key, and a machine has no other credential: " + std::string(why)
   );
@@ -249,14 +187,14 @@ base::result<std::string> read_user_name(const base::json& body) {
                        return first(c) || (c >= '0' && c <= '9') || c == '-';
                      });
   if (!plain || name.size() > longest_user_name) {
-    return refusal(
+    return order_refusal(
         "User name '" + name.substr(0, 80) +
         "' cannot be used: 1 to 64 lower-case letters, digits, '_' and '-', beginning with a "
         "letter or '_'"
     );
   }
   if (std::find(reserved_users.begin(), reserved_users.end(), name) != reserved_users.end()) {
-    return refusal("User name '" + name + "' is reserved by Azure; choose another one");
+    return order_refusal("User name '" + name + "' is reserved by Azure; choose another one");
   }
   return name;
 }
@@ -265,7 +203,7 @@ base::result<std::string> read_user_data(const base::json& body) {
   for (const std::string_view key : {"user_data", "cloud_init"}) {
     const std::string data(attribute(body, key).string().value_or(""));
     if (data.size() > most_user_data) {
-      return refusal(
+      return order_refusal(
           "User data has " + std::to_string(data.size()) + " bytes; Azure takes at most " +
           std::to_string(most_user_data)
       );

@@ -2,6 +2,7 @@
 #include "plugins/azure/services.hpp"
 
 #include "core/base/text.hpp"
+#include "plugins/azure/arm/managed_identity.hpp"
 #include "plugins/azure/error_map.hpp"
 
 namespace siteagent::azure {
@@ -9,7 +10,8 @@ namespace siteagent::azure {
 namespace {
 
 // The host's secrets service throws; here failures are values.
-base::result<base::secret> read_secret(const sagent::host& host, const std::string& reference) {
+base::result<base::secret>
+read_secret(const sagent::host& host, const std::string& reference, std::string_view key) {
   try {
     const sagent::secret bytes = host.read_secret(reference);
     return base::secret(bytes.reveal());
@@ -17,9 +19,43 @@ base::result<base::secret> read_secret(const sagent::host& host, const std::stri
     return make_error(
         reason::credentials,
         base::error_code::auth,
-        "read client_secret: " + f.message + "; check where it is kept"
+        "read " + std::string(key) + ": " + f.message + "; check where it is kept"
     );
   }
+}
+
+arm::identity_choice identity_of(const settings& s) {
+  const credential_settings& c = s.credentials;
+  return {s.client_id, c.managed_identity_object_id, c.managed_identity_resource_id};
+}
+
+arm::credential_ptr credential_of(const settings& s, const sagent::host& host) {
+  const credential_settings& c = s.credentials;
+  const arm::secret_reader reader = [host, c](std::string_view key) {
+    return read_secret(host, c.reference(key), key);
+  };
+  switch (c.kind) {
+  case credential_kind::client_secret:
+    break;
+  case credential_kind::client_certificate:
+    return arm::make_certificate_credential(
+        reader, !c.client_certificate_password.empty(), c.send_certificate_chain
+    );
+  case credential_kind::workload_identity:
+    return arm::make_federated_credential(c.federated_token_file);
+  case credential_kind::managed_identity:
+    return arm::make_managed_identity(c.metadata_origin, identity_of(s));
+  }
+  return arm::make_secret_credential(reader);
+}
+
+arm::principal principal_of(const settings& s) {
+  arm::principal who{s.authority, s.tenant_id, s.client_id, s.audience};
+  if (s.credentials.kind == credential_kind::managed_identity) {
+    who.authority = s.credentials.metadata_origin;
+    who.identity = identity_of(s).text();
+  }
+  return who;
 }
 
 arm::pipeline_options options_of(
@@ -34,9 +70,10 @@ arm::pipeline_options options_of(
   o.resource_manager = s.resource_manager;
   o.transport = &transport;
   o.clock = &clock;
-  o.tokens = shared.tokens({s.authority, s.tenant_id, s.client_id, s.audience});
+  o.tokens = shared.tokens(principal_of(s));
   o.throttling = std::shared_ptr<arm::throttle>(mine, &mine->throttling);
-  o.read_secret = [host, reference = s.client_secret] { return read_secret(host, reference); };
+  o.providers = std::shared_ptr<arm::registrar>(mine, &mine->providers);
+  o.proof = credential_of(s, host);
   o.protect = [host](std::string_view bytes) { host.protect(bytes); };
   o.floor = s.poll_min;
   o.cap = s.poll_max;
@@ -99,8 +136,8 @@ services::services(
     const base::clock& clock,
     registry& shared
 )
-    : subscription_(s.subscription_id), host_(host), clock_(clock),
-      shared_(shared.subscription(s.resource_manager, s.subscription_id)),
+    : subscription_(s.subscription_id), price_origin_(s.prices), currency_(s.currency), host_(host),
+      clock_(clock), shared_(shared.subscription(s.resource_manager, s.subscription_id)),
       arm_(options_of(s, host, transport, clock, shared, shared_)) {}
 
 const resources_client& services::resources() const {
@@ -113,6 +150,15 @@ const compute_client& services::compute() const {
 
 const network_client& services::network() const {
   return built(network_once_, network_, arm_, subscription_);
+}
+
+const price_client& services::prices() const {
+  std::call_once(prices_once_, [&] {
+    const arm::pipeline_options& o = arm_.options();
+    prices_ = std::make_unique<price_client>(price_options{
+        price_origin_, currency_, o.transport, o.clock, o.floor});
+  });
+  return *prices_;
 }
 
 } // namespace siteagent::azure

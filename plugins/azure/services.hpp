@@ -7,7 +7,9 @@
 #include "plugins/azure/arm/pipeline.hpp"
 #include "plugins/azure/clients/compute.hpp"
 #include "plugins/azure/clients/network.hpp"
+#include "plugins/azure/clients/prices.hpp"
 #include "plugins/azure/clients/resources.hpp"
+#include "plugins/azure/machine_slots.hpp"
 #include "plugins/azure/settings.hpp"
 
 #include <sagent/cpp/plugin.hpp>
@@ -16,8 +18,15 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace siteagent::azure {
+
+// Every machine of the subscription: {"id","tags"}.
+struct machine_census {
+  base::steady_time begun{}; // when the list was asked for
+  std::vector<base::json> machines;
+};
 
 // Facts about a subscription that change slowly. [any thread]
 struct catalogue {
@@ -27,6 +36,9 @@ struct catalogue {
   arm::cached<quota_by_name> network_quota;
   arm::cached<image_info> images; // by location and text
   arm::cached<std::vector<std::string>> locations;
+  arm::cached<network_facts> networks; // by id
+  arm::cached<prices_by_name> prices;  // by list, currency, what is sold and location
+  arm::cached<machine_census> census;
 };
 
 // Names being given out by this process at this moment, so that two orders that look at the same
@@ -45,8 +57,10 @@ private:
 // Shared by the instances of one subscription (of one cloud).
 struct shared_by_subscription {
   arm::throttle throttling;
+  arm::registrar providers;
   catalogue facts;
   name_claims names;
+  machine_slots slots;
 };
 
 // Everything shared by the instances of this plugin; grows by principal and subscription, both few.
@@ -84,9 +98,12 @@ public:
 
   name_claims& names() const { return shared_->names; }
 
+  machine_slots& slots() const { return shared_->slots; }
+
   const resources_client& resources() const;
   const compute_client& compute() const;
   const network_client& network() const;
+  const price_client& prices() const;
 
   void info(std::string_view text) const { host_.log(SAGENT_LOG_INFO, text); }
 
@@ -96,6 +113,8 @@ public:
 
 private:
   const std::string subscription_;
+  const std::string price_origin_;
+  const std::string currency_;
   const sagent::host host_;
   const base::clock& clock_;
   std::shared_ptr<shared_by_subscription> shared_;
@@ -103,9 +122,11 @@ private:
   mutable std::once_flag resources_once_;
   mutable std::once_flag compute_once_;
   mutable std::once_flag network_once_;
+  mutable std::once_flag prices_once_;
   mutable std::unique_ptr<resources_client> resources_;
   mutable std::unique_ptr<compute_client> compute_;
   mutable std::unique_ptr<network_client> network_;
+  mutable std::unique_ptr<price_client> prices_;
 };
 
 } // namespace siteagent::azure

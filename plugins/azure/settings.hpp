@@ -2,10 +2,14 @@
 // backend_settings of an offering, checked.
 #pragma once
 
+#include "core/base/decimal.hpp"
 #include "core/base/json.hpp"
 #include "core/base/result.hpp"
+#include "plugins/azure/credential_settings.hpp"
+#include "plugins/azure/resource_id.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,9 +34,9 @@ enum class disk_source : std::uint8_t {
 
 struct settings {
   std::string subscription_id;
-  std::string tenant_id;
+  std::string tenant_id; // empty only with a managed identity, as client_id
   std::string client_id;
-  std::string client_secret; // a reference for the host's secrets service, never the secret
+  credential_settings credentials;
 
   std::string default_location;
   std::string default_resource_group; // empty: a group per machine
@@ -41,11 +45,14 @@ struct settings {
   std::string network_cidr = "10.0.0.0/16";
   std::string subnet_cidr = "10.0.0.0/24";
   std::vector<std::string> allowed_ssh_ranges;
+  std::optional<resource_id> subnet; // an existing one; none: each machine gets its own network
+  bool public_ip = true;
 
   std::string resource_manager = "https://management.azure.com";
   std::string authority = "https://login.microsoftonline.com";
   std::string audience = "https://management.azure.com";
   std::string ca_file;
+  std::string prices; // origin of the retail price list; empty: there is none
 
   bool password_login = true;
   disk_source disk = disk_source::size;
@@ -53,7 +60,10 @@ struct settings {
   std::map<std::string, std::string> tags;
   std::vector<std::string> allowed_sizes;
   std::vector<std::string> allowed_locations;
-  std::vector<std::string> allowed_images;
+  std::vector<std::string> allowed_images; // publisher:offer:sku, with or without :version
+  std::string currency = "USD";
+  std::optional<base::decimal> max_hourly_price; // in `currency`
+  std::optional<std::int64_t> max_machines;      // of this offering
   std::chrono::milliseconds poll_min{1'000};
   std::chrono::milliseconds poll_max{60'000};
 
@@ -65,7 +75,11 @@ struct settings {
 // JSON Schema, draft 4. Unknown members are allowed: the host warns about them.
 const char* settings_schema();
 
+// The tag that keeps what the customer wrote; the machine's own name is a slug.
+inline constexpr std::string_view display_name_tag = "display-name";
+
 // `invalid` with a text naming the key, its value and the remedy.
-base::result<settings> parse_settings(std::string_view json_text);
+base::result<settings>
+parse_settings(std::string_view json_text, const environment& env = process_environment());
 
 } // namespace siteagent::azure

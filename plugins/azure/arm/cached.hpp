@@ -57,6 +57,22 @@ public:
     return value(made);
   }
 
+  // The next reader asks again: what was kept turned out to be wrong.
+  void forget(const std::string& key) {
+    const std::lock_guard guard(mutex_);
+    const auto it = entries_.find(key);
+    if (it != entries_.end()) {
+      it->second.held.reset();
+    }
+  }
+
+  void clear() {
+    const std::lock_guard guard(mutex_);
+    for (auto& [key, kept] : entries_) {
+      kept.held.reset();
+    }
+  }
+
 private:
   struct entry {
     value held;
