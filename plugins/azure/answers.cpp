@@ -68,14 +68,10 @@ bool is_current_month(const base::json& body, base::wall_time now) {
   return here.year == *year && here.number == static_cast<unsigned>(*number);
 }
 
-std::map<std::string, std::int64_t> disk_sizes(const std::vector<base::json>& disks) {
-  std::map<std::string, std::int64_t> out;
-  for (const base::json& d : disks) {
-    if (const auto size = d.at({"properties", "diskSizeGB"}).integer()) {
-      out.insert_or_assign(id_key(d["id"].string_or("")), *size);
-    }
+void note_disk(std::map<std::string, std::int64_t>& sizes, const base::json& disk) {
+  if (const auto size = disk.at({"properties", "diskSizeGB"}).integer()) {
+    sizes.insert_or_assign(id_key(disk["id"].string_or("")), *size);
   }
-  return out;
 }
 
 std::string kind_word(const base::json& object) {

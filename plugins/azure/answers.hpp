@@ -27,7 +27,7 @@ base::error failure_of(const removal_report& report);
 bool is_current_month(const base::json& body, base::wall_time now);
 
 // GiB by id_key, out of a list of disks.
-std::map<std::string, std::int64_t> disk_sizes(const std::vector<base::json>& disks);
+void note_disk(std::map<std::string, std::int64_t>& sizes, const base::json& disk);
 
 // The kind's name of the table, else the ARM type.
 std::string kind_word(const base::json& object);

@@ -7,6 +7,7 @@
 #include "plugins/azure/create.hpp"
 #include "plugins/azure/diagnostics.hpp"
 #include "plugins/azure/error_map.hpp"
+#include "plugins/azure/guard_rails.hpp"
 #include "plugins/azure/inventory.hpp"
 #include "plugins/azure/order.hpp"
 #include "plugins/azure/power.hpp"
@@ -105,7 +106,20 @@ void backend::ping(sagent::call& call, const sagent::request& request) {
 }
 
 void backend::evaluate_order(sagent::call& call, const sagent::request& request) {
-  const evaluation e = evaluate(body_or_throw(request), s_);
+  const json body = body_or_throw(request);
+  evaluation e = evaluate(body, s_);
+  const bool creates = body.at({"order", "type"}).string_or("Create") == "Create";
+  if (creates && e.verdict == decision::accept) {
+    const scope scope(call, request.trace_id);
+    const auto order = read_order(body, s_);
+    auto railed =
+        evaluate_rails({cloud_, s_, scope, *order, owner_of(body, request), offering_tags_of(body)}
+        );
+    if (!railed) {
+      raise(std::move(railed).error());
+    }
+    e = std::move(*railed);
+  }
   json out = json::object({{"decision", word_of(e.verdict)}});
   if (!e.reason.empty()) {
     out.set("reason", e.reason);
@@ -114,19 +128,22 @@ void backend::evaluate_order(sagent::call& call, const sagent::request& request)
 }
 
 void backend::create_resource(sagent::call& call, const sagent::request& request) {
-  const scope scope(call, request.trace_id);
+  scope scope(call, request.trace_id);
   const json body = body_or_throw(request);
   const owner who = owner_or_throw(body, request);
   auto order = read_order(body, s_);
   if (!order) {
     raise(std::move(order).error());
   }
-  if (s_.allowed_ssh_ranges.empty()) {
+  scope.set_region(order->location);
+  if (s_.allowed_ssh_ranges.empty() && s_.public_ip) {
     cloud_.warn(
         "machine " + order->name + " will accept no SSH connections: allowed_ssh_ranges is empty"
     );
   }
-  auto done = create_machine({cloud_, s_, scope, *order, who, body["tags"], request.dry_run});
+  auto done = create_machine(
+      {cloud_, s_, scope, *order, who, body["tags"], request.dry_run, offering_tags_of(body)}
+  );
   if (!done) {
     raise(std::move(done).error());
   }
@@ -142,7 +159,7 @@ void backend::create_resource(sagent::call& call, const sagent::request& request
        {"metadata", metadata_of(done->facts)},
        {"adopted", done->adopted}}
   );
-  out.set("endpoints", endpoints_of(done->facts));
+  out.set("endpoints", endpoints_of(done->facts, s_));
   if (s_.limits_from_size) {
     json limits = measure(scope, done->facts.model, body["components"], {});
     if (limits.size() > 0) {
@@ -215,12 +232,12 @@ void backend::restore(sagent::call& call, const sagent::request& request) {
 }
 
 void backend::pull_resources(sagent::call& call, const sagent::request& request) {
-  const scope scope(call, request.trace_id);
+  const scope scope(call, request.trace_id, arm::urgency::can_wait);
   const json body = body_or_throw(request);
   if (body["resources"].size() == 0) {
     return;
   }
-  auto lists = inventory::read(cloud_, scope, body["resources"].size(), true);
+  auto lists = inventory::read(cloud_, scope, body["resources"], true);
   if (!lists) {
     raise(std::move(lists).error());
   }
@@ -232,7 +249,7 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
       out.set("backend_id", id_of(seen.facts.model));
       out.set("power", seen.facts.power ? json(*seen.facts.power) : json());
       out.set("metadata", metadata_of(seen.facts));
-      out.set("endpoints", endpoints_of(seen.facts));
+      out.set("endpoints", endpoints_of(seen.facts, s_));
       if (s_.limits_from_size) {
         json limits = measure(scope, seen.facts.model, body["components"], {});
         if (limits.size() > 0) {
@@ -248,7 +265,7 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
 }
 
 void backend::report_usage(sagent::call& call, const sagent::request& request) {
-  const scope scope(call, request.trace_id);
+  const scope scope(call, request.trace_id, arm::urgency::can_wait);
   const json body = body_or_throw(request);
   if (body["resources"].size() == 0) {
     return;
@@ -258,17 +275,16 @@ void backend::report_usage(sagent::call& call, const sagent::request& request) {
   std::optional<inventory> lists;
   std::map<std::string, std::int64_t> disks;
   if (current) {
-    auto read = inventory::read(cloud_, scope, body["resources"].size(), false);
+    auto read = inventory::read(cloud_, scope, body["resources"], false);
     if (!read) {
       raise(std::move(read).error());
     }
     lists = std::move(*read);
     if (s_.disk == disk_source::actual) {
-      auto all = cloud_.compute().disks(scope);
+      auto all = cloud_.compute().each_disk(scope, [&](json&& d) { note_disk(disks, d); });
       if (!all) {
         raise(std::move(all).error());
       }
-      disks = disk_sizes(*all);
     }
   }
   for (const json& resource : body["resources"].items()) {
@@ -322,17 +338,20 @@ json backend::measure(
 }
 
 void backend::list_machines(sagent::call& call, const json& body, const scope& scope) {
-  auto machines = cloud_.compute().machines(scope);
-  if (!machines) {
-    raise(std::move(machines).error());
-  }
-  for (const json& m : *machines) {
+  std::vector<std::string> rows; // a list that breaks off is none: nothing is told before its end
+  auto listed = cloud_.compute().each_machine(scope, [&](json&& m) {
     if (carries(m, body["tags"])) {
-      call.emit(json::object({{"backend_id", id_of(m)},
-                              {"uuid", tag_of(m, body["uuid_tag"].string_or(""))},
-                              {"name", m["name"].string_or("")}}
+      rows.push_back(json::object({{"backend_id", id_of(m)},
+                                   {"uuid", tag_of(m, body["uuid_tag"].string_or(""))},
+                                   {"name", m["name"].string_or("")}}
       ).dump());
     }
+  });
+  if (!listed) {
+    raise(std::move(listed).error());
+  }
+  for (const std::string& row : rows) {
+    call.emit(row);
   }
 }
 
@@ -365,7 +384,7 @@ void backend::list_objects(sagent::call& call, const json& body, const scope& sc
 }
 
 void backend::list_resources(sagent::call& call, const sagent::request& request) {
-  const scope scope(call, request.trace_id);
+  const scope scope(call, request.trace_id, arm::urgency::can_wait);
   const json body = body_or_throw(request);
   if (body["tags"].size() == 0) {
     raise(make_error(

@@ -4,8 +4,12 @@
 #include "core/base/text.hpp"
 #include "plugins/azure/azure_checks.hpp"
 #include "plugins/azure/bodies.hpp"
+#include "plugins/azure/disk_tags.hpp"
 #include "plugins/azure/error_map.hpp"
+#include "plugins/azure/guard_rails.hpp"
 #include "plugins/azure/kinds.hpp"
+#include "plugins/azure/naming.hpp"
+#include "plugins/azure/own_network.hpp"
 #include "plugins/azure/password.hpp"
 #include "plugins/azure/place.hpp"
 #include "plugins/azure/writer.hpp"
@@ -21,17 +25,26 @@ using arm::milliseconds;
 constexpr std::size_t longest_tag_value = 256;
 constexpr unsigned agent_polls = 60; // about ten minutes at the usual pause
 
-// The host's tags, the operator's, and the name the customer chose (the machine's own is a slug).
+// Azure compares names of tags without case.
+void set_tag(base::json& tags, std::string_view name, base::json value) {
+  std::erase_if(tags.members(), [&](const base::json::member& m) {
+    return base::equals_ignoring_case(m.first, name);
+  });
+  tags.set(name, std::move(value));
+}
+
+// The operator's tags, the name the customer chose (the machine's own is a slug), and, above all,
+// the host's.
 base::json all_tags(const creation& c) {
   base::json tags = base::json::object();
   for (const auto& [name, value] : c.s.tags) {
     tags.set(name, value);
   }
-  tags.set("display-name", base::truncated(c.order.name, longest_tag_value));
+  set_tag(tags, display_name_tag, base::truncated(c.order.name, longest_tag_value));
   for (const auto& [name, value] : c.tags.members()) {
-    tags.set(name, value.string_or(""));
+    set_tag(tags, name, value.string_or(""));
   }
-  tags.set(c.who.tag, c.who.value);
+  set_tag(tags, c.who.tag, c.who.value);
   return tags;
 }
 
@@ -123,7 +136,7 @@ accept_machine(const creation& c, const resource_id& machine, base::json model) 
   return as_final(why);
 }
 
-base::result<base::json> make_machine(const creation& c, const machine_plan& plan) {
+base::result<base::json> make_machine(const creation& c, const machine_plan& plan, bool absent) {
   const kind& k = kind_of(kind_id::virtual_machine);
   const auto body = [&] {
     base::secret password;
@@ -133,7 +146,7 @@ base::result<base::json> make_machine(const creation& c, const machine_plan& pla
     }
     return body_of(kind_id::virtual_machine, plan, password);
   };
-  auto machine = make(c.cloud, c.call, c.who, {k, plan.machine, body});
+  auto machine = make(c.cloud, c.call, c.who, {k, plan.machine, body, false, absent});
   if (machine) {
     return accept_machine(c, plan.machine, std::move(machine->body));
   }
@@ -151,29 +164,54 @@ base::result<base::json> make_machine(const creation& c, const machine_plan& pla
   return *model ? base::result<base::json>(std::move(**model)) : base::result<base::json>(why);
 }
 
-// Everything before the machine, in the table's order.
-base::result<void>
-make_surroundings(const creation& c, const machine_plan& plan, bool shared_group) {
+void note(machine_facts& facts, kind_id which, const made& done) {
+  if (which == kind_id::public_ip_address) {
+    facts.public_ip = public_address(done.body);
+  } else if (which == kind_id::network_interface) {
+    facts.private_ip = private_address(done.body);
+  }
+}
+
+// Everything before the machine, in the table's order; what Azure assigned on the way goes into the
+// facts.
+base::result<machine_facts>
+make_surroundings(const creation& c, const machine_plan& plan, place& where) {
+  machine_facts facts;
+  bool new_network = false;
   for (const kind& k : all_kinds()) {
-    const bool skipped =
-        !k.created || k.id == kind_id::virtual_machine ||
-        (k.id == kind_id::network_security_group && c.s.allowed_ssh_ranges.empty());
+    const bool skipped = !is_made(k.id, c.s) || k.id == kind_id::virtual_machine;
     if (skipped) {
       continue;
     }
-    const bool shared = shared_group && k.id == kind_id::resource_group;
-    const making m{
+    const bool shared = where.shared_group && k.id == kind_id::resource_group;
+    making m{
         k,
         companion(plan.machine, k.id),
         [&] { return shared ? shared_group_body(c) : body_of(k.id, plan, base::secret()); },
         shared};
+    const bool listed = where.seen && where.seen->count(id_key(m.id.text())) != 0;
+    if (shared && listed) {
+      continue; // taken as it is
+    }
+    // Lists do not show subnets; a network made just now has none.
+    m.absent = where.seen && !listed && (k.id != kind_id::subnet || new_network);
     auto done = make(c.cloud, c.call, c.who, m);
     if (!done) {
       return std::move(done).error();
     }
+    if (k.id == kind_id::resource_group && !done->created) {
+      where.seen.reset(); // somebody was faster: nothing in it is known to be absent
+    }
+    note(facts, k.id, *done);
+    new_network = k.id == kind_id::virtual_network ? done->created : new_network;
     c.cloud.info(describe(done->adopted ? "found" : "created", k, m.id));
   }
-  return {};
+  return facts;
+}
+
+// Only operators with tags of their own depend on them; the agent finds a disk by its name.
+base::result<void> tag_what_came_along(const creation& c, const base::json& model) {
+  return c.s.tags.empty() ? base::result<void>() : tag_disk(c.cloud, c.call, model, all_tags(c));
 }
 
 // A machine of ours that is there already: followed to its end, never touched.
@@ -204,6 +242,9 @@ base::result<created> adopt(const creation& c, const resource_id& machine) {
   if (!facts) {
     return facts.error();
   }
+  if (auto tagged = tag_what_came_along(c, facts->model); !tagged) {
+    return tagged.error();
+  }
   c.cloud.info(describe("adopted", k, machine));
   return created{std::move(*facts), true};
 }
@@ -215,21 +256,49 @@ struct claim_guard {
   ~claim_guard() { cloud.names().release_all(resource); }
 };
 
-base::result<created> create_at(const creation& c, const place& where, const image_info& image) {
+base::result<created> create_at(const creation& c, place where, const image_info& image) {
   const machine_plan plan{c.s, c.order, image, where.machine, all_tags(c)};
-  if (auto ready = make_surroundings(c, plan, where.shared_group); !ready) {
-    return std::move(ready).error();
+  auto known = make_surroundings(c, plan, where);
+  if (!known) {
+    return std::move(known).error();
   }
-  auto model = make_machine(c, plan);
+  const bool absent = where.seen && where.seen->count(id_key(where.machine.text())) == 0;
+  auto model = make_machine(c, plan, absent);
   if (!model) {
     return model.error();
   }
   c.cloud.info(describe("created", kind_of(kind_id::virtual_machine), where.machine));
-  auto facts = read_facts(c.cloud, c.call, where.machine, std::move(*model));
+  known->model = std::move(*model);
+  auto facts = complete_facts(c.cloud, c.call, where.machine, std::move(*known));
   if (!facts) {
     return facts.error();
   }
+  if (auto tagged = tag_what_came_along(c, facts->model); !tagged) {
+    return tagged.error();
+  }
   return created{std::move(*facts), false};
+}
+
+// Azure's rule counts for groups still to be made: those that exist have passed it.
+base::result<void> check_shared_group(const creation& c) {
+  const std::string& group = c.s.default_resource_group;
+  const std::string objection = objection_to_group_name(group);
+  if (!c.s.is_shared_group() || objection.empty()) {
+    return {};
+  }
+  const auto seen = c.cloud.resources().group(c.call, group);
+  if (!seen) {
+    return seen.error();
+  }
+  if (*seen) {
+    return {};
+  }
+  return make_error(
+      reason::configuration,
+      base::error_code::not_ready,
+      "backend_settings.default_resource_group '" + group +
+          "' does not exist and cannot be made: the name " + objection
+  );
 }
 
 } // namespace
@@ -252,19 +321,31 @@ failure_of_machine(const services& cloud, const arm::scope& call, const resource
 
 base::result<created> create_machine(const creation& c) {
   const claim_guard claims{c.cloud, c.who.value};
-  auto found = find_belongings(c.cloud, c.call, c.who);
-  if (!found) {
-    return found.error();
+  // One query: a group made for this resource that is still empty is found by its name below.
+  auto objects = c.cloud.resources().tagged(c.call, c.who.tag, c.who.value);
+  if (!objects) {
+    return objects.error();
   }
-  const std::vector<resource_id> machines = found->machines();
+  const belongings found{std::move(*objects), {}};
+  const std::vector<resource_id> machines = found.machines();
   if (!machines.empty()) {
     return adopt(c, machines.front());
   }
-  const auto image = check_with_azure(c.cloud, c.call, c.order);
+  const auto image = check_with_azure(c.cloud, c.call, c.s, c.order);
   if (!image) {
     return image.error();
   }
-  auto where = place_of(*found, c.s);
+  const rail_check rails{c.cloud, c.s, c.call, c.order, c.who, c.offering_tags};
+  for (const auto& checked : {check_price(rails), check_shared_group(c)}) {
+    if (!checked) {
+      return checked.error();
+    }
+  }
+  const auto slot = take_slot(rails);
+  if (!slot) {
+    return slot.error();
+  }
+  auto where = place_of(found, c.s);
   if (!where) {
     auto chosen = choose_place(c.cloud, c.call, c.s, c.who, c.order.name);
     if (!chosen) {
@@ -276,7 +357,8 @@ base::result<created> create_machine(const creation& c) {
     return created{
         machine_facts{base::json::object({{"id", where->machine.text()}}), {}, "", ""}, false};
   }
-  return create_at(c, *where, *image);
+  auto done = create_at(c, std::move(*where), *image);
+  return done ? std::move(done) : learn_from(c.cloud, c.order, std::move(done).error());
 }
 
 } // namespace siteagent::azure

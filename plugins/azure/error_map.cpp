@@ -12,114 +12,96 @@ namespace siteagent::azure {
 
 namespace {
 
-using base::error_code;
-
 constexpr std::array<std::string_view, 23> reason_names{
     "none",          "stopped",      "ambiguous",  "throttled",     "busy",       "precondition",
     "in_use",        "nic_reserved", "locked",     "group_missing", "reference",  "absent",
     "capacity",      "quota",        "image",      "policy",        "permission", "credentials",
     "configuration", "superseded",   "os_timeout", "half_made",     "invalid"};
 
-bool contains(std::string_view text, std::string_view part) {
-  return base::to_lower(text).find(base::to_lower(part)) != std::string::npos;
-}
-
-bool ends_with(std::string_view text, std::string_view tail) {
-  return text.size() >= tail.size() &&
-         base::equals_ignoring_case(text.substr(text.size() - tail.size()), tail);
-}
-
-// OperationNotAllowed stands for quota, for "not now" and for "never"; status and text tell.
-error_row operation_not_allowed(const arm::error_node& node) {
-  const std::string_view text = node.message;
-  if (contains(text, "quota")) {
-    return {node.code, reason::quota, error_code::quota, over_quota, raise_quota};
-  }
-  if (contains(text, "is attached to VM")) {
-    return {node.code, reason::in_use, error_code::transient, "", ""};
-  }
-  if (contains(text, "in progress") || contains(text, "marked for deletion") ||
-      contains(text, "another operation")) {
-    return {node.code, reason::busy, error_code::transient, "", ""};
-  }
-  return {node.code, reason::invalid, error_code::permanent, "", "see Azure's text"};
-}
-
-std::optional<error_row> by_pattern(const arm::error_node& node) {
-  if (base::equals_ignoring_case(node.code, "OperationNotAllowed")) {
-    return operation_not_allowed(node);
-  }
-  if (ends_with(node.code, "CountLimitReached")) {
-    return error_row{node.code, reason::quota, error_code::quota, over_quota, raise_quota};
-  }
-  const bool refused_delete = contains(node.code, "CannotBeDeleted") ||
-                              contains(node.code, "CannotBeUpdated") ||
-                              base::equals_ignoring_case(node.code.substr(0, 5), "InUse") ||
-                              contains(node.message, "cannot be deleted because it is");
-  if (refused_delete) {
-    return error_row{node.code, reason::in_use, error_code::transient, "", ""};
-  }
-  return std::nullopt;
-}
-
-error_row by_status(int status) {
-  switch (status) {
-  case 401:
-    return {"", reason::credentials, error_code::auth, "", "check the credentials"};
-  case 403:
-    return {
-        "",
-        reason::permission,
-        error_code::forbidden,
-        "",
-        "check the roles of the service principal"};
-  case 404:
-    // A 404 without a code that says so proves nothing: a proxy or a wrong endpoint may answer.
-    return {"", reason::ambiguous, error_code::transient, "", "check cloud.resource_manager"};
-  case 408:
-  case 500:
-  case 502:
-  case 503:
-  case 504:
-    return {"", reason::ambiguous, error_code::transient, "", ""};
-  case 409:
-    return {"", reason::busy, error_code::transient, "", ""};
-  case 412:
-    return {"", reason::precondition, error_code::conflict, "", ""};
-  default:
-    return status >= 500
-               ? error_row{"", reason::ambiguous, error_code::transient, "", ""}
-               : error_row{"", reason::invalid, error_code::permanent, "", "see Azure's text"};
-  }
-}
-
-bool is_busy_code(std::string_view code) {
-  const error_row* known = find_error_row(code);
-  return known != nullptr && known->why == reason::busy;
-}
-
 // The innermost code that says something wins; of the outer ones only the last word is kept.
-error_row judge(const arm::error_body& body) {
-  if (body.status == 429) {
-    for (const arm::error_node& node : body.nodes) {
-      if (is_busy_code(node.code)) {
-        return {"", reason::busy, error_code::transient, "", ""};
-      }
-    }
-    return {"", reason::throttled, error_code::throttled, "", ""};
-  }
+const error_row& judge(const arm::error_body& body) {
   for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
-    if (const error_row* known = find_error_row(node->code)) {
-      // "Not found" counts only with the status of it.
-      if (known->result != error_code::not_found || body.status == 404) {
-        return *known;
-      }
-    }
-    if (const auto guessed = by_pattern(*node)) {
-      return *guessed;
+    if (const error_row* known = find_error_row(body.status, node->code, node->message)) {
+      return *known;
     }
   }
-  return by_status(body.status);
+  return error_row_of_status(body.status, body.root().message);
+}
+
+// The innermost node with words for people.
+const arm::error_node& spoken_of(const arm::error_body& body) {
+  const arm::error_node* spoken = &body.outer();
+  for (const arm::error_node& node : body.nodes) {
+    const std::string_view words = base::trim(node.message);
+    if (!words.empty() && words.front() != '{') {
+      spoken = &node;
+    }
+  }
+  return *spoken;
+}
+
+// The number behind a label, "10" of "Current Limit: 10,"; "" when it is not there.
+std::string number_behind(std::string_view text, std::string_view label) {
+  const auto at = text.find(label);
+  if (at == std::string_view::npos) {
+    return "";
+  }
+  const auto from = text.find_first_not_of(' ', at + label.size());
+  const auto end = text.find_first_not_of("0123456789", from);
+  return from == std::string_view::npos ? "" : std::string(text.substr(from, end - from));
+}
+
+std::string between(std::string_view text, std::string_view before, std::string_view after) {
+  const auto at = text.find(before);
+  const auto end = at == std::string_view::npos ? at : text.find(after, at + before.size());
+  return end == std::string_view::npos
+             ? ""
+             : std::string(text.substr(at + before.size(), end - at - before.size()));
+}
+
+} // namespace
+
+base::json quota_figures(std::string_view text) {
+  base::json out = base::json::object();
+  const auto note = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) {
+      out.set(key, value);
+    }
+  };
+  note("name", between(text, "approved ", " quota"));
+  note("location", between(text, "Location: ", ","));
+  note("limit", number_behind(text, "Current Limit:"));
+  note("used", number_behind(text, "Current Usage:"));
+  note("wanted", number_behind(text, "Additional Required:"));
+  note("limit_needed", number_behind(text, "New Limit Required:"));
+  const bool telling = out["limit"].is_string() && out["used"].is_string();
+  return telling ? out : base::json();
+}
+
+namespace {
+
+// Azure's paragraph about quota, as one clause.
+std::string quota_text(const base::json& q) {
+  std::string out = "quota '" + q["name"].string_or("cores") + "'";
+  if (q["location"].is_string()) {
+    out += " of " + q["location"].string_or("");
+  }
+  out += ": " + q["used"].string_or("") + " of " + q["limit"].string_or("") + " used";
+  if (q["wanted"].is_string()) {
+    out += ", " + q["wanted"].string_or("") + " more wanted";
+  }
+  if (q["limit_needed"].is_string()) {
+    out += ", a limit of " + q["limit_needed"].string_or("") + " would do";
+  }
+  return out;
+}
+
+std::string policy_text(const arm::error_body& body) {
+  if (body.policy.empty()) {
+    return "";
+  }
+  std::string out = " [policy '" + body.policy + "'";
+  return out + (body.policy_requirement.empty() ? "]" : " wants " + body.policy_requirement + "]");
 }
 
 } // namespace
@@ -162,33 +144,28 @@ make_error(reason why, base::error_code code, std::string message, std::string p
 }
 
 base::error map_error(const arm::error_body& body, std::string_view what) {
-  const error_row verdict = judge(body);
-  // The innermost node with words for people.
-  const arm::error_node* spoken = &body.outer();
-  for (const arm::error_node& node : body.nodes) {
-    const std::string_view words = base::trim(node.message);
-    if (!words.empty() && words.front() != '{') {
-      spoken = &node;
-    }
-  }
+  const error_row& verdict = judge(body);
+  const std::string& words = spoken_of(body).message;
+  const base::json figures =
+      verdict.what.why == reason::quota ? quota_figures(words) : base::json();
   // Status 200 is the reading of an operation that failed.
   std::string message = std::string(what) + ": ";
   message += body.status == 200 ? "the operation failed" : "HTTP " + std::to_string(body.status);
   if (!body.root().code.empty()) {
     message += " " + body.root().code;
   }
-  if (!spoken->message.empty()) {
-    message += ": " + spoken->message;
+  if (!words.empty()) {
+    message += ": " + (figures.is_object() ? quota_text(figures) : words);
   }
-  if (!body.policy.empty()) {
-    message += " [policy '" + body.policy + "'";
-    message += body.policy_requirement.empty() ? "]" : " wants " + body.policy_requirement + "]";
-  }
+  message += policy_text(body);
   if (!verdict.advice.empty()) {
     message += "; " + std::string(verdict.advice);
   }
   base::error e = make_error(
-      verdict.why, verdict.result, std::move(message), std::string(verdict.for_customer)
+      verdict.what.why,
+      verdict.what.result,
+      std::move(message),
+      std::string(verdict.what.for_customer)
   );
   e.provider_code = body.root().code;
   e.http_status = body.status;
@@ -201,6 +178,9 @@ base::error map_error(const arm::error_body& body, std::string_view what) {
   }
   if (!body.policy.empty()) {
     add_detail(e, "assignment", body.policy);
+  }
+  if (figures.is_object()) {
+    add_detail(e, "quota", figures);
   }
   return e;
 }

@@ -52,6 +52,10 @@ void add_detail(base::error& e, std::string_view key, base::json value);
 // `what` says which step on which object, for example "create virtual machine web-1".
 base::error map_error(const arm::error_body& body, std::string_view what);
 
+// The figures in Azure's text about an exceeded quota, as texts: name, location, limit, used,
+// wanted, limit_needed, those it tells; null when it tells neither limit nor use.
+base::json quota_figures(std::string_view text);
+
 // Inside an operation, lack of room at create is a refusal; at start it is only "not now".
 base::error as_refusal(base::error e);
 

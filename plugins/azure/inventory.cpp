@@ -4,28 +4,66 @@
 #include "core/base/text.hpp"
 #include "plugins/azure/kinds.hpp"
 
+#include <set>
+
 namespace siteagent::azure {
 
 namespace {
 
 constexpr std::size_t few = 2;
 
-std::map<std::string, base::json> by_id(std::vector<base::json> list) {
-  std::map<std::string, base::json> out;
-  for (base::json& item : list) {
-    std::string key = id_key(item["id"].string_or(""));
-    out.insert_or_assign(std::move(key), std::move(item));
+void keep(base::json& to, const base::json& from, std::string_view key) {
+  if (const base::json* value = from.find(key)) {
+    to.set(key, *value);
+  }
+}
+
+base::json disk_part(const base::json& disk) {
+  base::json out = base::json::object();
+  keep(out, disk, "diskSizeGB");
+  keep(out, disk, "managedDisk");
+  return out;
+}
+
+// The members of a model that metadata, endpoints, states and metering look at.
+base::json essence(const base::json& model) {
+  const base::json& p = model["properties"];
+  base::json storage = base::json::object();
+  keep(storage, p["storageProfile"], "imageReference");
+  storage.set("osDisk", disk_part(p["storageProfile"]["osDisk"]));
+  base::json& data = storage.member_ref("dataDisks");
+  data = base::json::array();
+  for (const base::json& d : p["storageProfile"]["dataDisks"].items()) {
+    data.push_back(disk_part(d));
+  }
+  base::json properties = base::json::object({{"storageProfile", std::move(storage)}});
+  keep(properties, p, "provisioningState");
+  keep(properties, p, "hardwareProfile");
+  base::json os = base::json::object();
+  keep(os, p["osProfile"], "adminUsername");
+  properties.set("osProfile", std::move(os));
+  base::json out = base::json::object();
+  for (const char* key : {"id", "name", "location", "tags"}) {
+    keep(out, model, key);
+  }
+  out.set("properties", std::move(properties));
+  return out;
+}
+
+std::set<std::string> keys_of(const base::json& wanted) {
+  std::set<std::string> out;
+  for (const base::json& w : wanted.items()) {
+    out.insert(id_key(w["backend_id"].string_or("")));
   }
   return out;
 }
 
-std::map<std::string, std::string>
-addresses_by_id(const std::vector<base::json>& list, std::string (*address)(const base::json&)) {
-  std::map<std::string, std::string> out;
-  for (const base::json& item : list) {
-    out.insert_or_assign(id_key(item["id"].string_or("")), address(item));
+void note_address(
+    std::map<std::string, std::string>& by_id, const base::json& object, std::string address
+) {
+  if (!address.empty()) {
+    by_id.insert_or_assign(id_key(object["id"].string_or("")), std::move(address));
   }
-  return out;
 }
 
 std::string at_or_empty(const std::map<std::string, std::string>& map, const std::string& key) {
@@ -57,47 +95,60 @@ std::string objection_to_id(const std::string& backend_id, const settings& s) {
 }
 
 base::result<inventory> inventory::read(
-    const services& cloud, const arm::scope& call, std::size_t wanted, bool with_addresses
+    const services& cloud, const arm::scope& call, const base::json& wanted, bool with_addresses
 ) {
   inventory out;
   out.with_addresses_ = with_addresses;
-  if (wanted <= few) {
+  if (wanted.size() <= few) {
     return out;
   }
-  auto machines = cloud.compute().machines(call);
-  if (!machines) {
-    return machines.error();
+  const std::set<std::string> keys = keys_of(wanted);
+  auto models = cloud.compute().each_machine(call, [&](base::json&& m) {
+    std::string key = id_key(m["id"].string_or(""));
+    if (keys.count(key) != 0) {
+      out.machines_.insert_or_assign(std::move(key), record{essence(m).dump(), {}});
+    }
+  });
+  if (!models) {
+    return models.error();
   }
-  out.machines_ = by_id(std::move(*machines));
   if (!with_addresses) {
     return out;
   }
-  auto states = cloud.compute().machine_states(call);
+  auto states = cloud.compute().each_machine_state(call, [&](base::json&& m) {
+    const auto it = out.machines_.find(id_key(m["id"].string_or("")));
+    if (it != out.machines_.end()) {
+      it->second.power = power_of(m.at({"properties", "instanceView", "statuses"}));
+    }
+  });
   if (!states) {
     return states.error();
   }
-  out.states_ = by_id(std::move(*states));
-  auto interfaces = cloud.network().interfaces(call);
-  if (!interfaces) {
-    return interfaces.error();
+  if (auto read = out.read_addresses(cloud, call); !read) {
+    return read.error();
   }
-  out.private_ips_ = addresses_by_id(*interfaces, private_address);
-  auto addresses = cloud.network().addresses(call);
-  if (!addresses) {
-    return addresses.error();
-  }
-  out.public_ips_ = addresses_by_id(*addresses, public_address);
   return out;
 }
 
-machine_facts inventory::facts_of(const std::string& key, const base::json& model) const {
-  machine_facts out;
-  out.model = model;
-  const auto state = states_.find(key);
-  if (state != states_.end()) {
-    out.power = power_of(state->second.at({"properties", "instanceView", "statuses"}));
+base::result<void> inventory::read_addresses(const services& cloud, const arm::scope& call) {
+  auto inside = cloud.network().each_interface(call, [&](base::json&& o) {
+    note_address(private_ips_, o, private_address(o));
+  });
+  if (!inside) {
+    return inside;
   }
-  if (const auto id = resource_id::parse(model["id"].string_or(""))) {
+  return cloud.network().each_address(call, [&](base::json&& o) {
+    note_address(public_ips_, o, public_address(o));
+  });
+}
+
+machine_facts inventory::facts_of(const record& r) const {
+  machine_facts out;
+  if (auto model = base::json::parse(r.model)) {
+    out.model = std::move(*model);
+  }
+  out.power = r.power;
+  if (const auto id = resource_id::parse(out.model["id"].string_or(""))) {
     out.public_ip =
         at_or_empty(public_ips_, id_key(companion(*id, kind_id::public_ip_address).text()));
     out.private_ip =
@@ -117,7 +168,7 @@ sighting inventory::find(
   const std::string key = id_key(backend_id);
   if (const auto it = machines_.find(key); it != machines_.end()) {
     out.seen = presence::present;
-    out.facts = facts_of(key, it->second);
+    out.facts = facts_of(it->second);
     return out;
   }
   const resource_id id = *resource_id::parse(backend_id);

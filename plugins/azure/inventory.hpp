@@ -7,6 +7,7 @@
 #include "plugins/azure/services.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace siteagent::azure {
@@ -21,10 +22,13 @@ struct sighting {
 
 class inventory {
 public:
-  // The lists; none for one or two wanted machines, which are cheaper to read one by one.
-  // `with_addresses` false reads the models alone.
-  static base::result<inventory>
-  read(const services& cloud, const arm::scope& call, std::size_t wanted, bool with_addresses);
+  // The lists, page by page: of ten thousand machines only what is asked later is kept, as text,
+  // about a kilobyte each. `wanted`: [{"backend_id"}]; others are not kept. No list is read for one
+  // or two wanted machines, which are cheaper to read one by one. `with_addresses` false reads the
+  // models alone.
+  static base::result<inventory> read(
+      const services& cloud, const arm::scope& call, const base::json& wanted, bool with_addresses
+  );
 
   // A machine missing in the list is looked up twice before it counts as absent.
   sighting find(
@@ -35,11 +39,16 @@ public:
   ) const;
 
 private:
-  machine_facts facts_of(const std::string& key, const base::json& model) const;
+  struct record {
+    std::string model; // JSON: what facts and metering read of a machine
+    std::optional<std::string> power;
+  };
+
+  base::result<void> read_addresses(const services& cloud, const arm::scope& call);
+  machine_facts facts_of(const record& r) const;
 
   bool with_addresses_ = false;
-  std::map<std::string, base::json> machines_;
-  std::map<std::string, base::json> states_;
+  std::map<std::string, record> machines_;
   std::map<std::string, std::string> private_ips_; // by id_key of the interface
   std::map<std::string, std::string> public_ips_;  // by id_key of the address
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plugins/azure/metadata.hpp"
 
+#include "core/net/url.hpp"
 #include "plugins/azure/arm/operation.hpp"
 #include "plugins/azure/kinds.hpp"
 
@@ -57,32 +58,50 @@ base::json metadata_of(const machine_facts& f) {
   return base::json::object({{"backend_type", "azure"}, {"virtual_machine", std::move(machine)}});
 }
 
-base::json endpoints_of(const machine_facts& f) {
+base::json endpoints_of(const machine_facts& f, const settings& s) {
   const std::string user = f.model.at({"properties", "osProfile", "adminUsername"}).string_or("");
-  if (user.empty() || f.public_ip.empty()) {
+  const std::string& address = f.public_ip.empty() && !s.public_ip ? f.private_ip : f.public_ip;
+  if (user.empty() || address.empty()) {
     return base::json::array();
   }
-  return base::json::array(
-      {base::json::object({{"name", "SSH"}, {"url", "ssh://" + user + "@" + f.public_ip}})}
-  );
+  const bool v6 = address.find(':') != std::string::npos;
+  const std::string url = "ssh://" + net::encode(user) + "@" + (v6 ? "[" + address + "]" : address);
+  return base::json::array({base::json::object({{"name", "SSH"}, {"url", url}})});
+}
+
+base::result<machine_facts> complete_facts(
+    const services& cloud, const arm::scope& call, const resource_id& id, machine_facts known
+) {
+  const base::json& expanded = known.model.at({"properties", "instanceView"});
+  if (!known.power && expanded.is_object()) {
+    known.power = power_of(expanded["statuses"]);
+  } else if (!known.power) {
+    auto view = cloud.compute().instance_view(call, id);
+    if (!view) {
+      return view.error();
+    }
+    known.power = power_of((*view)["statuses"]);
+  }
+  if (known.public_ip.empty()) {
+    auto outside = companion_address(cloud, call, id, kind_id::public_ip_address, public_address);
+    if (!outside) {
+      return outside.error();
+    }
+    known.public_ip = std::move(*outside);
+  }
+  if (known.private_ip.empty()) {
+    auto inside = companion_address(cloud, call, id, kind_id::network_interface, private_address);
+    if (!inside) {
+      return inside.error();
+    }
+    known.private_ip = std::move(*inside);
+  }
+  return known;
 }
 
 base::result<machine_facts>
 read_facts(const services& cloud, const arm::scope& call, const resource_id& id, base::json model) {
-  auto view = cloud.compute().instance_view(call, id);
-  if (!view) {
-    return view.error();
-  }
-  auto outside = companion_address(cloud, call, id, kind_id::public_ip_address, public_address);
-  if (!outside) {
-    return outside.error();
-  }
-  auto inside = companion_address(cloud, call, id, kind_id::network_interface, private_address);
-  if (!inside) {
-    return inside.error();
-  }
-  return machine_facts{
-      std::move(model), power_of((*view)["statuses"]), std::move(*outside), std::move(*inside)};
+  return complete_facts(cloud, call, id, {std::move(model), {}, "", ""});
 }
 
 } // namespace siteagent::azure

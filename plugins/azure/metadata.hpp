@@ -19,13 +19,18 @@ struct machine_facts {
 
 base::json metadata_of(const machine_facts& f);
 
-// [{"name":"SSH","url":"ssh://user@address"}]; empty without an address or a user.
-base::json endpoints_of(const machine_facts& f);
+// [{"name":"SSH","url":"ssh://user@address"}]; empty without an address or a user. The private
+// address counts where machines get no public one.
+base::json endpoints_of(const machine_facts& f, const settings& s);
 
 // The id as ARM wrote it.
 std::string id_of(const base::json& object);
 
-// Reads power and addresses of one machine. Addresses that cannot be read stay empty.
+// Power and addresses of one machine: what `known` holds already, and the expanded view in the
+// model, is not read again. Addresses that are not there stay empty.
+base::result<machine_facts> complete_facts(
+    const services& cloud, const arm::scope& call, const resource_id& id, machine_facts known
+);
 base::result<machine_facts>
 read_facts(const services& cloud, const arm::scope& call, const resource_id& id, base::json model);
 

@@ -3,12 +3,12 @@
 
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
-#include "plugins/azure/arm/operation.hpp"
 #include "plugins/azure/error_map.hpp"
 #include "plugins/azure/kinds.hpp"
 #include "plugins/azure/naming.hpp"
 
 #include <array>
+#include <map>
 
 namespace siteagent::azure {
 
@@ -39,9 +39,10 @@ base::error all_taken(std::string_view what) {
   );
 }
 
-// The id of the first object of one of the machine's names that is not ours; "" when all are free.
-base::result<std::string> stranger_in_the_way(
-    const services& cloud, const arm::scope& call, const owner& who, const resource_id& machine
+// Kind and id of the first object of one of the machine's names that is not ours; "" when all are
+// free.
+std::string stranger_in_the_way(
+    const std::map<std::string, base::json>& members, const owner& who, const resource_id& machine
 ) {
   constexpr std::array kinds_with_tags{
       kind_id::virtual_machine,
@@ -51,19 +52,18 @@ base::result<std::string> stranger_in_the_way(
       kind_id::virtual_network,
       kind_id::disk};
   for (const kind_id which : kinds_with_tags) {
-    const kind& k = kind_of(which);
     const resource_id id = companion(machine, which);
-    auto seen = arm::read_if_present(cloud.arm(), call, url_of(id, k), describe("look for", k, id));
-    if (!seen) {
-      return seen.error();
+    const auto seen = members.find(id_key(id.text()));
+    if (seen == members.end()) {
+      continue;
     }
-    const bool mine = *seen && holder_of(**seen, who) == holder::mine;
+    const bool mine = holder_of(seen->second, who) == holder::mine;
     if (mine && which == kind_id::virtual_machine) {
       // Everything around it is its own, its untagged disk too.
       return std::string();
     }
-    if (*seen && !mine) {
-      return std::string(k.name) + " " + id.text();
+    if (!mine) {
+      return std::string(kind_of(which).name) + " " + id.text();
     }
   }
   return std::string();
@@ -88,13 +88,18 @@ base::result<place> choose_group(
     if (!seen) {
       return seen.error();
     }
-    if (!*seen || holder_of(**seen, who) == holder::mine) {
+    if (!*seen) {
+      return place{machine_in(s, group, machine), false, std::set<std::string>()};
+    }
+    if (holder_of(**seen, who) == holder::mine) {
       return place{machine_in(s, group, machine), false};
     }
   }
   return all_taken(last);
 }
 
+// One listing of the shared group instead of a read per name. It may lag by seconds: the creating
+// writes are conditional, so a name that is taken after all is met there, never overwritten.
 base::result<place> choose_machine(
     const services& cloud,
     const arm::scope& call,
@@ -103,6 +108,20 @@ base::result<place> choose_machine(
     std::string_view resource_name
 ) {
   const std::string& group = s.default_resource_group;
+  auto listed = cloud.resources().members(call, group);
+  if (!listed && listed.error().code != base::error_code::not_found) {
+    return listed.error();
+  }
+  std::map<std::string, base::json> members;
+  std::set<std::string> seen;
+  if (listed) {
+    seen.insert(id_key(resource_id::of_group(s.subscription_id, group).text()));
+    for (base::json& o : *listed) {
+      std::string key = id_key(o["id"].string_or(""));
+      seen.insert(key);
+      members.insert_or_assign(std::move(key), std::move(o));
+    }
+  }
   std::string last;
   for (unsigned rung = 0; rung < machine_ladder; ++rung) {
     const std::string machine = shared_machine(resource_name, uuid_digits(who), rung);
@@ -111,14 +130,11 @@ base::result<place> choose_machine(
       continue;
     }
     const resource_id id = machine_in(s, group, machine);
-    auto stranger = stranger_in_the_way(cloud, call, who, id);
-    if (!stranger) {
-      return stranger.error();
+    const std::string stranger = stranger_in_the_way(members, who, id);
+    if (stranger.empty()) {
+      return place{id, true, std::move(seen)};
     }
-    if (stranger->empty()) {
-      return place{id, true};
-    }
-    last = *stranger;
+    last = stranger;
   }
   return all_taken(last);
 }

@@ -7,6 +7,7 @@
 #include "plugins/azure/services.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,17 @@ struct belongings {
   std::vector<resource_id> machines() const;
 };
 
-// Both lists, to the end: an error means nothing is known.
+// Both lists, to the end: an error means nothing is known. Groups are a list of their own in ARM.
 base::result<belongings>
 find_belongings(const services& cloud, const arm::scope& call, const owner& who);
 
 struct place {
   resource_id machine; // id the machine has or will have
   bool shared_group = false;
+  // What one look at the group showed: id_key of the group, if it is there, and of its members.
+  // What is not in it was absent a moment ago and need not be read before it is written. nullopt:
+  // nobody looked, so every object is read first.
+  std::optional<std::set<std::string>> seen = {};
 };
 
 // The place of what was found; nullopt: nothing tells.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plugins/azure/writer.hpp"
 
+#include "core/base/text.hpp"
 #include "core/net/retry.hpp"
 #include "plugins/azure/error_map.hpp"
 
@@ -142,7 +143,19 @@ write_and_follow(const services& cloud, const arm::scope& call, const making& m,
   if (!settled) {
     return settled.error();
   }
-  return made{std::move(*settled), false};
+  return made{std::move(*settled), false, written->status == 201};
+}
+
+// How long one operation may take, by experience with Azure; beyond it something is wrong there.
+milliseconds longest_operation(const kind& k, std::string_view verb) {
+  if (k.id == kind_id::resource_group) {
+    return std::chrono::minutes(120);
+  }
+  if (k.id != kind_id::virtual_machine) {
+    // Kinds the table does not know are only deleted, and may be anything.
+    return k.prefix.empty() ? std::chrono::minutes(60) : std::chrono::minutes(5);
+  }
+  return std::chrono::minutes(verb == "put" ? 45 : verb == "delete" ? 60 : 20);
 }
 
 } // namespace
@@ -151,11 +164,18 @@ arm::followed
 following(const kind& k, const resource_id& id, std::string_view verb, std::string what) {
   arm::followed f;
   f.path = url_of(id, k);
+  if (k.id == kind_id::virtual_machine && verb == "put") {
+    f.path += "&$expand=instanceView"; // model and power state in one read
+  }
   f.what = std::move(what);
   f.verb = verb;
   f.kind = k.name;
   f.id = id.text();
   f.usual = k.usual_poll;
+  f.limit = longest_operation(k, verb);
+  f.read_back =
+      !(k.id == kind_id::virtual_network || k.id == kind_id::subnet ||
+        k.id == kind_id::network_security_group);
   return f;
 }
 
@@ -166,7 +186,7 @@ base::result<arm::response> checked_write(
     const resource_id& id,
     arm::write_request w
 ) {
-  std::string verb = w.method == "PUT" ? "put" : w.method == "DELETE" ? "delete" : "post";
+  const std::string verb = base::to_lower(w.method);
   base::json note =
       base::json::object({{"phase", "before"}, {"verb", verb}, {"kind", k.name}, {"id", id.text()}}
       );
@@ -205,16 +225,21 @@ base::result<made>
 make(const services& cloud, const arm::scope& call, const owner& who, const making& m) {
   retries again(cloud);
   bool in_doubt = false;
-  for (;;) {
-    auto seen =
-        arm::read_if_present(cloud.arm(), call, url_of(m.id, m.k), describe("look for", m.k, m.id));
-    if (!seen) {
-      return seen.error();
+  for (bool look = !m.absent;; look = true) {
+    std::optional<base::json> seen;
+    if (look) {
+      auto read = arm::read_if_present(
+          cloud.arm(), call, url_of(m.id, m.k), describe("look for", m.k, m.id)
+      );
+      if (!read) {
+        return read.error();
+      }
+      seen = std::move(*read);
     }
     bool remaking = false;
-    if (*seen) {
+    if (seen) {
       made out;
-      auto judged = judge_existing(cloud, call, who, m, std::move(**seen), out);
+      auto judged = judge_existing(cloud, call, who, m, std::move(*seen), out);
       if (!judged) {
         return judged.error();
       }

@@ -28,6 +28,7 @@ following(const kind& k, const resource_id& id, std::string_view verb, std::stri
 struct made {
   base::json body;      // as it reads in the end
   bool adopted = false; // it was there, and it is ours
+  bool created = false; // Azure answered 201 to our write: nobody made it before us
 };
 
 struct making {
@@ -35,6 +36,7 @@ struct making {
   resource_id id;
   std::function<base::json()> body; // built only when a write is needed
   bool shared = false;              // a shared group: taken as it is, whoever owns it
+  bool absent = false;              // just seen to be absent: written without another look
 };
 
 // An object that is there: ours (or the shared group), and settled; else `conflict` or transient.
@@ -46,8 +48,8 @@ base::result<base::json> take_existing(
     base::json seen
 );
 
-// Looks first; writes only what is positively absent; after any doubt looks again. A machine in
-// state Failed is returned as it reads: the caller knows what to do.
+// Looks first, unless the caller just did; writes only what is positively absent; after any doubt
+// looks again. A machine in state Failed is returned as it reads: the caller knows what to do.
 base::result<made>
 make(const services& cloud, const arm::scope& call, const owner& who, const making& m);
 

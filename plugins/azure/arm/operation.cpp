@@ -14,6 +14,7 @@ constexpr unsigned lost_monitor = 2;        // 404 or 410 in a row: its record h
 constexpr unsigned tolerated_lag = 4;       // reads after a write that do not see it yet
 constexpr unsigned tolerated_presence = 20; // reads after a deletion that still see the object
 constexpr unsigned unreadable_monitor = 3;  // other refusals in a row
+constexpr unsigned trusted_lag = 120; // units a resource may lag behind the monitor's "Succeeded"
 
 // Pauses between polls: Azure's own advice, else the usual one of the kind; "0" means a floor that
 // grows.
@@ -45,21 +46,51 @@ private:
   milliseconds next_;
 };
 
-base::result<void>
-pause(const scope& call, const followed& f, milliseconds time, const base::json& percent) {
-  if (auto slept = call.wait(time); !slept) {
-    return base::with_context(slept.error(), f.what);
+// The pauses of one operation, between checkpoints, up to its limit.
+class pacer {
+public:
+  pacer(const pipeline& arm, const scope& call, const followed& f)
+      : arm_(arm), call_(call), f_(f), timer_(arm, f.usual), began_(now()) {}
+
+  base::steady_time now() const { return arm_.options().clock->steady(); }
+
+  // After this answer; nullptr: after none.
+  base::result<void> pause(const response* r, const base::json& percent = {}) {
+    return sleep(timer_.after(r, *arm_.options().clock), percent);
   }
-  base::json note =
-      base::json::object({{"phase", "poll"}, {"verb", f.verb}, {"kind", f.kind}, {"id", f.id}});
-  if (percent.is_number()) {
-    note.set("percent", percent);
+
+private:
+  base::result<void> sleep(milliseconds time, const base::json& percent) {
+    if (now() + time > began_ + f_.limit) {
+      return make_error(
+          reason::busy,
+          base::error_code::transient,
+          f_.what + ": Azure has not ended it within " +
+              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(f_.limit).count()) +
+              " s; nothing is sent again, the object is looked at with the next try"
+      );
+    }
+    if (auto slept = call_.wait(time); !slept) {
+      return base::with_context(slept.error(), f_.what);
+    }
+    base::json note =
+        base::json::object({{"phase", "poll"}, {"verb", f_.verb}, {"kind", f_.kind}, {"id", f_.id}}
+        );
+    if (percent.is_number()) {
+      note.set("percent", percent);
+    }
+    if (auto go_on = call_.checkpoint(note); !go_on) {
+      return base::with_context(go_on.error(), f_.what);
+    }
+    return {};
   }
-  if (auto go_on = call.checkpoint(note); !go_on) {
-    return base::with_context(go_on.error(), f.what);
-  }
-  return {};
-}
+
+  const pipeline& arm_;
+  const scope& call_;
+  const followed& f_;
+  poll_timer timer_;
+  base::steady_time began_;
+};
 
 struct monitor {
   std::string status_url; // Azure-AsyncOperation
@@ -98,7 +129,13 @@ base::result<verdict> judge(const response& r, const monitor& m, const followed&
   case run_state::failed:
     break;
   }
-  base::error e = map_error(parse_error(200, r.body), f.what);
+  error_body said = parse_error(200, r.body);
+  const bool failed = base::equals_ignoring_case(*status.string(), "Failed");
+  if (!failed && said.find("Canceled") == nullptr) {
+    // Canceled without the word: the code inside says by whom, not that.
+    said.nodes.insert(said.nodes.begin(), {"Canceled", "the operation was canceled", ""});
+  }
+  base::error e = map_error(said, f.what);
   e.provider_request_id = r.request_id;
   return e;
 }
@@ -112,18 +149,18 @@ bool is_verdict(const base::error& e, const monitor& m) {
 
 // Follows the monitor to its end. false: the monitor is of no use, the resource must tell.
 base::result<bool> watch(
-    const pipeline& arm, const scope& call, monitor m, const response& started, const followed& f
+    const pipeline& arm,
+    const scope& call,
+    monitor m,
+    const response& started,
+    const followed& f,
+    pacer& pace
 ) {
-  poll_timer timer(arm, f.usual);
   unsigned lost = 0;
   unsigned unreadable = 0;
-  milliseconds time = timer.after(&started, *arm.options().clock);
-  base::json percent;
-  for (;;) {
-    if (auto go_on = pause(call, f, time, percent); !go_on) {
-      return go_on.error();
-    }
-    auto r = arm.read(call, m.url(), f.what, patience::lasting);
+  auto paused = pace.pause(&started);
+  while (paused) {
+    auto r = arm.read(call, m.url(), f.what, patience::watching);
     if (r) {
       lost = 0;
       unreadable = 0;
@@ -135,15 +172,14 @@ base::result<bool> watch(
         return *v == verdict::ended;
       }
       m.learn(*r);
-      percent = r->body["percentComplete"];
-      time = timer.after(&*r, *arm.options().clock);
+      paused = pace.pause(&*r, r->body["percentComplete"]);
       continue;
     }
+    // A failed read says nothing about the operation, unless a Location answers with its result.
     const base::error& e = r.error();
-    if (is_stop(e) || e.code == base::error_code::auth) {
-      return e;
-    }
-    if (is_verdict(e, m)) {
+    const bool final = is_stop(e) || e.code == base::error_code::auth ||
+                       reason_of(e) == reason::throttled || is_verdict(e, m);
+    if (final) {
       return e;
     }
     if (e.http_status == 404 || e.http_status == 410) {
@@ -153,8 +189,9 @@ base::result<bool> watch(
     } else if (++unreadable >= unreadable_monitor) {
       return false;
     }
-    time = timer.after(nullptr, *arm.options().clock);
+    paused = pace.pause(nullptr);
   }
+  return paused.error();
 }
 
 base::json resource_state(const base::json& resource) {
@@ -191,8 +228,12 @@ base::result<std::optional<base::json>> read_if_present(
   return r.error();
 }
 
-base::result<base::json> settle(const pipeline& arm, const scope& call, const followed& f) {
-  poll_timer timer(arm, f.usual);
+namespace {
+
+// `vouched`: the monitor reported success; then a state that stays behind is believed only so long.
+base::result<base::json>
+settle_paced(const pipeline& arm, const scope& call, const followed& f, pacer& pace, bool vouched) {
+  const base::steady_time began = pace.now();
   unsigned unseen = 0;
   for (;;) {
     auto r = arm.read(call, f.path, f.what, patience::lasting);
@@ -205,15 +246,18 @@ base::result<base::json> settle(const pipeline& arm, const scope& call, const fo
     if (r && state_of(resource_state(r->body)) != run_state::running) {
       return std::move(r->body);
     }
-    const milliseconds time = timer.after(r ? &*r : nullptr, *arm.options().clock);
-    if (auto go_on = pause(call, f, time, base::json()); !go_on) {
-      return go_on.error();
+    if (r && vouched && pace.now() - began > arm.options().floor * trusted_lag) {
+      r->body.member_ref("properties").set("provisioningState", "Succeeded");
+      return std::move(r->body);
+    }
+    if (auto paused = pace.pause(r ? &*r : nullptr); !paused) {
+      return paused.error();
     }
   }
 }
 
-base::result<void> await_absence(const pipeline& arm, const scope& call, const followed& f) {
-  poll_timer timer(arm, f.usual);
+base::result<void>
+await_absence_paced(const pipeline& arm, const scope& call, const followed& f, pacer& pace) {
   unsigned unmoved = 0;
   for (;;) {
     auto seen = read_if_present(arm, call, f.path, f.what, patience::lasting);
@@ -230,11 +274,22 @@ base::result<void> await_absence(const pipeline& arm, const scope& call, const f
           f.what + ": Azure reports the end of the deletion, but the object is still there"
       );
     }
-    if (auto go_on = pause(call, f, timer.after(nullptr, *arm.options().clock), base::json());
-        !go_on) {
-      return go_on.error();
+    if (auto paused = pace.pause(nullptr); !paused) {
+      return paused;
     }
   }
+}
+
+} // namespace
+
+base::result<base::json> settle(const pipeline& arm, const scope& call, const followed& f) {
+  pacer pace(arm, call, f);
+  return settle_paced(arm, call, f, pace, false);
+}
+
+base::result<void> await_absence(const pipeline& arm, const scope& call, const followed& f) {
+  pacer pace(arm, call, f);
+  return await_absence_paced(arm, call, f, pace);
 }
 
 base::result<base::json>
@@ -247,26 +302,33 @@ follow(const pipeline& arm, const scope& call, const response& started, const fo
       started.body.is_object() && started.status != 202) {
     return started.body;
   }
+  pacer pace(arm, call, f);
+  bool vouched = false;
   if (open) {
-    auto ended = watch(arm, call, m, started, f);
+    auto ended = watch(arm, call, m, started, f, pace);
     if (!ended) {
       return ended.error();
     }
+    vouched = *ended;
+    const bool complete = started.status == 201 && started.body.is_object();
+    if (is_put && vouched && !f.read_back && complete) {
+      base::json body = started.body;
+      body.member_ref("properties").set("provisioningState", "Succeeded");
+      return body;
+    }
   } else if (f.verb == "post" && started.status == 202) {
     // Accepted without a monitor: the resource's own state is all there is.
-    poll_timer timer(arm, f.usual);
-    if (auto go_on = pause(call, f, timer.after(&started, *arm.options().clock), base::json());
-        !go_on) {
-      return go_on.error();
+    if (auto paused = pace.pause(&started); !paused) {
+      return paused.error();
     }
   }
   if (f.verb == "delete") {
-    if (auto gone = await_absence(arm, call, f); !gone) {
+    if (auto gone = await_absence_paced(arm, call, f, pace); !gone) {
       return gone.error();
     }
     return base::json();
   }
-  return settle(arm, call, f);
+  return settle_paced(arm, call, f, pace, vouched);
 }
 
 } // namespace siteagent::azure::arm

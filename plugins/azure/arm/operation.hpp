@@ -22,11 +22,18 @@ struct followed {
   std::string kind;          // for checkpoints
   std::string id;            // for checkpoints
   milliseconds usual{3'000}; // pause between polls when Azure gives none
+  // Longest time this one operation may take; after it nothing is sent again, whoever comes next
+  // looks.
+  milliseconds limit = std::chrono::minutes(45);
+  // After a PUT that made the object (201), is it read once more although its monitor reports
+  // success? Wanted where Azure fills something in (an address, a state).
+  bool read_back = true;
 };
 
 // After a PUT: the resource as it reads in the end. After a POST: null. After a DELETE: null, once
 // a read proves it gone. The operation's own failure is an error of map_error; a failed read of the
-// monitor is retried and finally decided by reading the resource. Calls checkpoint between polls.
+// monitor is retried and finally decided by reading the resource. Past `limit`: transient, reason
+// busy. Calls checkpoint between polls.
 base::result<base::json>
 follow(const pipeline& arm, const scope& call, const response& started, const followed& f);
 

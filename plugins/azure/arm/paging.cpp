@@ -11,6 +11,7 @@ namespace siteagent::azure::arm {
 namespace {
 
 constexpr std::size_t most_pages = 10'000;
+constexpr unsigned most_restarts = 2;
 
 base::error incomplete(std::string_view what, std::string_view why) {
   return make_error(
@@ -20,13 +21,23 @@ base::error incomplete(std::string_view what, std::string_view why) {
   );
 }
 
+// A link may expire while a long list is read.
+bool has_expired(const base::error& e) {
+  return e.http_status == 400 || e.http_status == 410;
+}
+
 } // namespace
 
-base::result<std::vector<base::json>>
-read_all(const pipeline& arm, const scope& call, const std::string& path, std::string_view what) {
-  std::vector<base::json> out;
+base::result<void> read_each(
+    const pipeline& arm,
+    const scope& call,
+    const std::string& path,
+    std::string_view what,
+    const taker& take
+) {
   std::set<std::string> seen_ids;
   std::set<std::string> seen_links;
+  unsigned restarts = 0;
   std::string next = path;
   while (!next.empty()) {
     if (!seen_links.insert(next).second) {
@@ -36,6 +47,12 @@ read_all(const pipeline& arm, const scope& call, const std::string& path, std::s
       return incomplete(what, "it has too many pages");
     }
     auto page = arm.read(call, next, what);
+    if (!page && seen_links.size() > 1 && has_expired(page.error()) && restarts < most_restarts) {
+      ++restarts;
+      seen_links.clear();
+      next = path;
+      continue;
+    }
     if (!page) {
       return page.error();
     }
@@ -45,10 +62,21 @@ read_all(const pipeline& arm, const scope& call, const std::string& path, std::s
     for (base::json& item : page->body.member_ref("value").items()) {
       const auto id = item["id"].string();
       if (!id || seen_ids.insert(id_key(*id)).second) {
-        out.push_back(std::move(item));
+        take(std::move(item));
       }
     }
     next = page->body["nextLink"].string_or("");
+  }
+  return {};
+}
+
+base::result<std::vector<base::json>>
+read_all(const pipeline& arm, const scope& call, const std::string& path, std::string_view what) {
+  std::vector<base::json> out;
+  auto done =
+      read_each(arm, call, path, what, [&](base::json&& item) { out.push_back(std::move(item)); });
+  if (!done) {
+    return done.error();
   }
   return out;
 }

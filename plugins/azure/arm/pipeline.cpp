@@ -5,7 +5,7 @@
 #include "core/base/uuid.hpp"
 #include "core/net/retry.hpp"
 #include "core/net/url.hpp"
-#include "plugins/azure/base64.hpp"
+#include "plugins/azure/arm/challenge.hpp"
 #include "plugins/azure/error_map.hpp"
 
 #include <algorithm>
@@ -23,20 +23,11 @@ std::string request_id_of(const net::response& r) {
   return std::string(r.header("x-ms-request-id").value_or(""));
 }
 
-std::string claims_of(const net::response& r) {
-  const std::string header(r.header("www-authenticate").value_or(""));
-  constexpr std::string_view key = "claims=\"";
-  const auto at = header.find(key);
-  if (at == std::string::npos) {
-    return "";
-  }
-  const auto from = at + key.size();
-  return base64_decode(std::string_view(header).substr(from, header.find('"', from) - from))
-      .value_or("");
-}
-
 base::error failure_of(const net::response& r, std::string_view what, const base::clock& clock) {
   base::error e = map_error(parse_error(r.status, std::string_view(r.body)), what);
+  if (r.status == 401) {
+    e = explain(std::move(e), r);
+  }
   e.provider_request_id = request_id_of(r);
   e.retry_after = retry_advice(r.headers, clock);
   e.may_have_been_sent = true;
@@ -51,11 +42,11 @@ bool is_success(int status) {
   return status >= 200 && status < 300;
 }
 
-base::error throttled_for(milliseconds pause, const std::string& call_class) {
+base::error throttled_for(milliseconds pause, const call_class& c, std::string_view by) {
   base::error e = make_error(
       reason::throttled,
       base::error_code::throttled,
-      "Azure throttles this subscription (" + call_class + " calls); next try in " +
+      std::string(by) + " (" + c.text() + "); next try in " +
           std::to_string((pause.count() + 999) / 1000) + " s"
   );
   e.retry_after = pause;
@@ -108,7 +99,7 @@ base::result<std::string> pipeline::absolute(std::string_view target) const {
 
 base::result<base::secret> pipeline::token(const scope& call) const {
   return o_.tokens->get(
-      call, token_environment{*o_.transport, *o_.clock, o_.read_secret, o_.protect, o_.floor}
+      call, token_environment{*o_.transport, *o_.clock, *o_.proof, o_.protect, o_.floor}
   );
 }
 
@@ -120,16 +111,24 @@ base::result<void> pipeline::authenticate(const scope& call) const {
   return {};
 }
 
-base::result<void> pipeline::pass_throttle(
-    const scope& call, const std::string& call_class, milliseconds longest
-) const {
+// Pauses that Azure asked for, then the call's own turn, then whatever pause began meanwhile.
+base::result<void>
+pipeline::pass_throttle(const scope& call, const call_class& c, milliseconds longest) const {
+  bool has_turn = false;
   for (;;) {
-    const milliseconds left = o_.throttling->pause_left(call_class, o_.clock->steady());
+    const milliseconds left = o_.throttling->pause_left(c, o_.clock->steady());
     if (left <= milliseconds(0)) {
-      return call.check();
+      if (has_turn) {
+        return call.check();
+      }
+      if (auto ready = wait_for_turn(call, c, longest); !ready) {
+        return ready;
+      }
+      has_turn = true;
+      continue;
     }
     if (left > longest || left > call.remaining()) {
-      return throttled_for(left, call_class);
+      return throttled_for(left, c, "Azure throttles this subscription");
     }
     // Spread the ones that wait together.
     const auto spread = milliseconds(
@@ -139,6 +138,30 @@ base::result<void> pipeline::pass_throttle(
       return slept.error();
     }
   }
+}
+
+base::result<void>
+pipeline::wait_for_turn(const scope& call, const call_class& c, milliseconds longest) const {
+  if (call.can_wait() && c.kind == call_kind::read) {
+    const milliseconds courtesy = o_.throttling->courtesy(c, o_.clock->steady());
+    if (courtesy > milliseconds(0) && courtesy < call.remaining()) {
+      if (auto slept = call.wait(std::min(courtesy, longest)); !slept) {
+        return slept;
+      }
+    }
+  }
+  const milliseconds most = std::min(longest, call.remaining());
+  const auto wait = o_.throttling->take_turn(c, o_.clock->steady(), o_.floor, most);
+  if (!wait) {
+    return throttled_for(o_.floor * 60, c, "this subscription's own call budget is used up");
+  }
+  if (*wait > milliseconds(0)) {
+    if (auto slept = call.wait(*wait); !slept) {
+      o_.throttling->give_back(c, o_.clock->steady());
+      return slept;
+    }
+  }
+  return {};
 }
 
 // One request with a token; a refused token is renewed once.
@@ -161,7 +184,7 @@ base::result<net::response> pipeline::authorised(const scope& call, net::request
     auto answer = o_.transport->perform(r);
     const bool refused = answer && answer->status == 401;
     if (refused) {
-      o_.tokens->invalidate(*bearer, claims_of(*answer));
+      o_.tokens->invalidate(*bearer, claims_of(*answer), o_.clock->steady());
     }
     if (!refused || second) {
       return answer;
@@ -172,18 +195,18 @@ base::result<net::response> pipeline::authorised(const scope& call, net::request
 }
 
 base::result<net::response>
-pipeline::exchange(const scope& call, net::request& r, const std::string& call_class) const {
+pipeline::exchange(const scope& call, net::request& r, const call_class& c) const {
   r.stop_requested = [&call] { return call.should_stop(); };
   auto answer = authorised(call, r);
   if (answer && answer->status == 429) {
-    const base::error e = map_error(parse_error(429, std::string_view(answer->body)), "");
-    if (reason_of(e) == reason::throttled) {
+    const error_body body = parse_error(429, std::string_view(answer->body));
+    if (reason_of(map_error(body, "")) == reason::throttled) {
       o_.throttling->refused(
-          call_class, o_.clock->steady(), retry_advice(answer->headers, *o_.clock), o_.floor
+          c, body, o_.clock->steady(), retry_advice(answer->headers, *o_.clock), o_.floor
       );
     }
   } else if (answer) {
-    o_.throttling->accepted(call_class);
+    o_.throttling->answered(c, answer->headers, o_.clock->steady(), o_.floor);
   }
   return answer;
 }
@@ -196,16 +219,16 @@ base::result<response> pipeline::read(
     return base::with_context(url.error(), what);
   }
   const bool lasting = p == patience::lasting;
-  const milliseconds longest = lasting ? milliseconds::max() : o_.floor * 60;
+  const milliseconds longest = p == patience::brief ? o_.floor * 60 : milliseconds::max();
   const net::backoff pause{o_.floor, std::max(o_.floor, o_.cap)};
-  const std::string call_class = throttle::class_of("GET", *url);
+  const call_class c = classify("GET", *url, call.region());
   for (unsigned attempt = 0;; ++attempt) {
-    if (auto free = pass_throttle(call, call_class, longest); !free) {
+    if (auto free = pass_throttle(call, c, longest); !free) {
       return base::with_context(free.error(), what);
     }
     net::request r;
     r.url = *url;
-    auto answer = exchange(call, r, call_class);
+    auto answer = exchange(call, r, c);
     base::error failure;
     if (answer && is_success(answer->status)) {
       auto body = answer->body.empty() ? base::result<base::json>(base::json())
@@ -235,8 +258,9 @@ base::result<response> pipeline::read(
     const bool passing =
         why == reason::ambiguous || failure.http_status == 429 || why == reason::throttled;
     // A 404 without a meaningful code will not get better within seconds.
+    const bool patient = lasting || (p == patience::watching && why == reason::throttled);
     const bool hopeless =
-        !passing || failure.http_status == 404 || (!lasting && attempt + 1 >= brief_attempts);
+        !passing || failure.http_status == 404 || (!patient && attempt + 1 >= brief_attempts);
     if (hopeless) {
       return failure;
     }
@@ -254,15 +278,38 @@ base::result<response> pipeline::read(
   }
 }
 
+// Was the write refused only because a resource provider was not registered, and is it now?
+base::result<bool> pipeline::registered(
+    const scope& call, const write_request& w, const net::response& answer, unsigned tries
+) const {
+  const std::string provider =
+      answer.status == 409 && o_.providers
+          ? missing_provider(parse_error(answer.status, std::string_view(answer.body)))
+          : std::string();
+  if (provider.empty() || tries + 1 >= write_attempts) {
+    return false;
+  }
+  if (tries > 0) {
+    // Registered, but not in this region yet.
+    if (auto slept = call.wait(o_.floor * 10); !slept) {
+      return slept.error();
+    }
+  }
+  if (auto done = o_.providers->ensure(*this, call, w.path, provider); !done) {
+    return done.error();
+  }
+  return true;
+}
+
 base::result<response> pipeline::write(const scope& call, const write_request& w) const {
   const auto url = absolute(w.path);
   if (!url) {
     return base::with_context(url.error(), w.what);
   }
   const net::backoff pause{o_.floor, std::max(o_.floor, o_.cap)};
-  const std::string call_class = throttle::class_of(w.method, *url);
+  const call_class c = classify(w.method, *url, call.region());
   for (unsigned attempt = 0;; ++attempt) {
-    if (auto free = pass_throttle(call, call_class, o_.floor * 300); !free) {
+    if (auto free = pass_throttle(call, c, o_.floor * 300); !free) {
       return base::with_context(free.error(), w.what);
     }
     net::request r;
@@ -275,14 +322,19 @@ base::result<response> pipeline::write(const scope& call, const write_request& w
     if (w.create_only) {
       r.headers = {{"If-None-Match", "*"}};
     }
-    auto answer = exchange(call, r, call_class);
+    auto answer = exchange(call, r, c);
     if (answer && is_success(answer->status)) {
       auto body = base::json::parse(answer->body);
       return to_response(*answer, body ? std::move(body).value() : base::json());
     }
     if (answer) {
+      auto repeat = registered(call, w, *answer, attempt);
+      if (!repeat) {
+        return base::with_context(repeat.error(), w.what);
+      }
       base::error failure = failure_of(*answer, w.what, *o_.clock);
-      if (reason_of(failure) != reason::throttled || attempt + 1 >= write_attempts) {
+      const bool passing = *repeat || reason_of(failure) == reason::throttled;
+      if (!passing || attempt + 1 >= write_attempts) {
         return failure;
       }
       continue;

@@ -7,6 +7,7 @@
 #include "core/base/json.hpp"
 #include "core/base/result.hpp"
 #include "core/net/transport.hpp"
+#include "plugins/azure/arm/registration.hpp"
 #include "plugins/azure/arm/scope.hpp"
 #include "plugins/azure/arm/throttle.hpp"
 #include "plugins/azure/arm/token.hpp"
@@ -33,8 +34,9 @@ std::optional<milliseconds> retry_advice(const net::header_list& headers, const 
 
 // How long a read may wait for Azure to recover.
 enum class patience : std::uint8_t {
-  brief,  // a few tries, about a quarter of a minute: the caller can come back later
-  lasting // until the call's deadline: an operation is being followed
+  brief,    // a few tries, about a quarter of a minute: the caller can come back later
+  watching, // the same tries, but throttling is waited out: a monitor is read
+  lasting   // until the call's deadline: an operation's object is read
 };
 
 struct write_request {
@@ -52,7 +54,8 @@ struct pipeline_options {
   const base::clock* clock = nullptr;
   std::shared_ptr<token_source> tokens; // shared by the instances of one principal
   std::shared_ptr<throttle> throttling; // shared by the instances of one subscription
-  std::function<base::result<base::secret>()> read_secret;
+  std::shared_ptr<registrar> providers; // the same; empty: a missing registration is only reported
+  credential_ptr proof;
   std::function<void(std::string_view)> protect;
   milliseconds floor{1'000}; // polling.min_ms: the unit of every pause
   milliseconds cap{60'000};  // polling.max_ms: the longest pause between two polls
@@ -72,8 +75,9 @@ public:
       patience p = patience::brief
   ) const;
 
-  // One write; repeated only when it certainly was not carried out (429, no connection). 2xx only.
-  // An error with may_have_been_sent, or reason ambiguous, wants a look before anything else.
+  // One write; repeated only when it certainly was not carried out (429, no connection, or a
+  // resource provider that had to be registered first). 2xx only. An error with may_have_been_sent,
+  // or reason ambiguous, wants a look before anything else.
   base::result<response> write(const scope& call, const write_request& w) const;
 
   // Proves that the credentials are accepted.
@@ -83,10 +87,15 @@ public:
 
 private:
   base::result<net::response>
-  exchange(const scope& call, net::request& r, const std::string& call_class) const;
+  exchange(const scope& call, net::request& r, const call_class& c) const;
   base::result<net::response> authorised(const scope& call, net::request& r) const;
   base::result<void>
-  pass_throttle(const scope& call, const std::string& call_class, milliseconds longest) const;
+  pass_throttle(const scope& call, const call_class& c, milliseconds longest) const;
+  base::result<void>
+  wait_for_turn(const scope& call, const call_class& c, milliseconds longest) const;
+  base::result<bool> registered(
+      const scope& call, const write_request& w, const net::response& answer, unsigned tries
+  ) const;
   base::result<base::secret> token(const scope& call) const;
   base::result<std::string> absolute(std::string_view target) const;
 

@@ -24,7 +24,8 @@ base::error stop_error(sagent_code code) {
 
 } // namespace
 
-scope::scope(const sagent::call& call, std::string_view trace_id) : call_(call) {
+scope::scope(const sagent::call& call, std::string_view trace_id, urgency u)
+    : call_(call), urgency_(u) {
   const auto id = base::uuid::parse(trace_id);
   correlation_id_ = (id ? *id : base::uuid::random()).dashed();
 }

@@ -129,35 +129,26 @@ compute_client::instance_view(const arm::scope& call, const resource_id& id) con
   return std::move(r->body);
 }
 
-base::result<std::vector<base::json>> compute_client::machines(const arm::scope& call) const {
-  return arm::read_all(
-      arm_,
-      call,
-      "/subscriptions/" + net::encode(subscription_) +
-          "/providers/Microsoft.Compute/virtualMachines" + version_query(compute_version),
-      "list virtual machines"
-  );
+std::string compute_client::list_of(std::string_view type, std::string_view version) const {
+  return "/subscriptions/" + net::encode(subscription_) + "/providers/Microsoft.Compute/" +
+         std::string(type) + version_query(version);
 }
 
-base::result<std::vector<base::json>> compute_client::machine_states(const arm::scope& call) const {
-  return arm::read_all(
-      arm_,
-      call,
-      "/subscriptions/" + net::encode(subscription_) +
-          "/providers/Microsoft.Compute/virtualMachines" + version_query(compute_version) +
-          "&statusOnly=true",
-      "list the states of virtual machines"
-  );
+base::result<void>
+compute_client::each_machine(const arm::scope& call, const arm::taker& take) const {
+  const std::string path = list_of("virtualMachines", compute_version);
+  return arm::read_each(arm_, call, path, "list virtual machines", take);
 }
 
-base::result<std::vector<base::json>> compute_client::disks(const arm::scope& call) const {
-  return arm::read_all(
-      arm_,
-      call,
-      "/subscriptions/" + net::encode(subscription_) + "/providers/Microsoft.Compute/disks" +
-          version_query(disks_version),
-      "list disks"
-  );
+base::result<void>
+compute_client::each_machine_state(const arm::scope& call, const arm::taker& take) const {
+  const std::string path = list_of("virtualMachines", compute_version) + "&statusOnly=true";
+  return arm::read_each(arm_, call, path, "list the states of virtual machines", take);
+}
+
+base::result<void>
+compute_client::each_disk(const arm::scope& call, const arm::taker& take) const {
+  return arm::read_each(arm_, call, list_of("disks", disks_version), "list disks", take);
 }
 
 base::result<sizes_by_name>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plugins/azure/arm/operation.hpp"
+#include "plugins/azure/arm/paging.hpp"
 #include "plugins/azure/arm/pipeline.hpp"
 #include "plugins/azure/resource_id.hpp"
 #include "plugins/azure/settings.hpp"
@@ -60,10 +61,10 @@ public:
   base::result<std::optional<base::json>>
   machine(const arm::scope& call, const resource_id& id) const;
   base::result<base::json> instance_view(const arm::scope& call, const resource_id& id) const;
-  // Every machine of the subscription: the models, and (apart) what they are doing.
-  base::result<std::vector<base::json>> machines(const arm::scope& call) const;
-  base::result<std::vector<base::json>> machine_states(const arm::scope& call) const;
-  base::result<std::vector<base::json>> disks(const arm::scope& call) const;
+  // Every machine of the subscription, page by page: the models, and (apart) what they are doing.
+  base::result<void> each_machine(const arm::scope& call, const arm::taker& take) const;
+  base::result<void> each_machine_state(const arm::scope& call, const arm::taker& take) const;
+  base::result<void> each_disk(const arm::scope& call, const arm::taker& take) const;
 
   base::result<sizes_by_name> sizes(const arm::scope& call, std::string_view location) const;
   base::result<figures_by_name> figures(const arm::scope& call, std::string_view location) const;
@@ -75,6 +76,7 @@ public:
 
 private:
   std::string in_location(std::string_view location, std::string_view rest) const;
+  std::string list_of(std::string_view type, std::string_view version) const;
   base::result<std::string> latest_version(
       const arm::scope& call, std::string_view location, const image_reference& image
   ) const;

@@ -4,7 +4,10 @@
 #include "core/base/decimal.hpp"
 #include "core/base/text.hpp"
 #include "core/net/url.hpp"
+#include "plugins/azure/arm/operation.hpp"
 #include "plugins/azure/arm/paging.hpp"
+#include "plugins/azure/kinds.hpp"
+#include "plugins/azure/naming.hpp"
 
 namespace siteagent::azure {
 
@@ -25,12 +28,32 @@ std::string network_client::path(std::string_view rest) const {
          std::string(rest) + std::string(network_version);
 }
 
-base::result<std::vector<base::json>> network_client::interfaces(const arm::scope& call) const {
-  return arm::read_all(arm_, call, path("networkInterfaces"), "list network interfaces");
+base::result<void>
+network_client::each_interface(const arm::scope& call, const arm::taker& take) const {
+  return arm::read_each(arm_, call, path("networkInterfaces"), "list network interfaces", take);
 }
 
-base::result<std::vector<base::json>> network_client::addresses(const arm::scope& call) const {
-  return arm::read_all(arm_, call, path("publicIPAddresses"), "list public addresses");
+base::result<void>
+network_client::each_address(const arm::scope& call, const arm::taker& take) const {
+  return arm::read_each(arm_, call, path("publicIPAddresses"), "list public addresses", take);
+}
+
+base::result<std::optional<network_facts>>
+network_client::network(const arm::scope& call, const resource_id& id) const {
+  const kind& k = kind_of(kind_id::virtual_network);
+  const auto seen = arm::read_if_present(arm_, call, url_of(id, k), describe("read", k, id));
+  if (!seen) {
+    return seen.error();
+  }
+  if (!*seen) {
+    return std::optional<network_facts>();
+  }
+  network_facts out;
+  out.location = normal_location((**seen)["location"].string_or(""));
+  for (const base::json& subnet : (**seen).at({"properties", "subnets"}).items()) {
+    out.subnets.push_back(subnet["name"].string_or(""));
+  }
+  return std::optional(std::move(out));
 }
 
 base::result<quota_by_name>

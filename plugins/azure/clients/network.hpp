@@ -6,11 +6,18 @@
 #include "plugins/azure/clients/compute.hpp"
 #include "plugins/azure/resource_id.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace siteagent::azure {
+
+// A network somebody else keeps.
+struct network_facts {
+  std::string location; // normalised
+  std::vector<std::string> subnets;
+};
 
 // [any thread]
 class network_client {
@@ -18,9 +25,12 @@ public:
   network_client(const arm::pipeline& arm, std::string subscription)
       : arm_(arm), subscription_(std::move(subscription)) {}
 
-  // Every one of the subscription.
-  base::result<std::vector<base::json>> interfaces(const arm::scope& call) const;
-  base::result<std::vector<base::json>> addresses(const arm::scope& call) const;
+  // Every one of the subscription, page by page.
+  base::result<void> each_interface(const arm::scope& call, const arm::taker& take) const;
+  base::result<void> each_address(const arm::scope& call, const arm::taker& take) const;
+  // nullopt: positively absent.
+  base::result<std::optional<network_facts>>
+  network(const arm::scope& call, const resource_id& id) const;
   base::result<quota_by_name> quota(const arm::scope& call, std::string_view location) const;
 
 private:

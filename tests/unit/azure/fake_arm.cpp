@@ -274,6 +274,9 @@ net::response fake_arm::list(const std::string& path, const std::string& query) 
     return not_found(group_missing ? "ResourceGroupNotFound" : "ResourceNotFound");
   }
   const bool in_group = of_everything && contains(path, "/resourcegroups/");
+  if (in_group && objects_.count(group_of(lower(path))) == 0) {
+    return not_found("ResourceGroupNotFound");
+  }
   std::string tag;
   std::string value;
   if (const auto at = query.find("tagName eq '"); at != std::string::npos) {
