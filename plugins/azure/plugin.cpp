@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The entry of azure.so: the backend with the real transport, clock and registry.
 #include "plugins/azure/answers.hpp"
+#include "plugins/azure/arm/managed_identity.hpp"
 #include "plugins/azure/backend.hpp"
 #include "plugins/azure/error_map.hpp"
 
@@ -8,20 +9,39 @@ namespace siteagent::azure {
 
 namespace {
 
-std::unique_ptr<net::transport> real_transport(const settings& s) {
-  net::transport_options options;
-  for (const std::string& text : {s.resource_manager, s.authority}) {
-    if (const auto url = net::parse_url(text)) {
-      options.allowed_origins.push_back(url->origin);
-    }
-  }
-  options.ca_file = s.ca_file;
+std::unique_ptr<net::transport> made_or_throw(net::transport_options options) {
   options.user_agent = "site-agent-azure/" SITEAGENT_VERSION;
   auto made = net::make_transport(std::move(options));
   if (!made) {
     raise(base::with_context(std::move(made).error(), "Azure backend_settings.cloud"));
   }
   return std::move(*made);
+}
+
+// Plain http to the metadata service's address, which the settings' reader has confined.
+std::unique_ptr<net::transport> metadata_transport(const settings& s) {
+  net::transport_options options;
+  options.allowed_origins.push_back(net::parse_url(s.credentials.metadata_origin)->origin);
+  options.allow_plain_http = true;
+  options.ca_file = s.ca_file;
+  return made_or_throw(std::move(options));
+}
+
+std::unique_ptr<net::transport> real_transport(const settings& s) {
+  net::transport_options options;
+  for (const std::string& text : {s.resource_manager, s.authority, s.prices}) {
+    if (const auto url = net::parse_url(text)) {
+      options.allowed_origins.push_back(url->origin);
+    }
+  }
+  options.ca_file = s.ca_file;
+  auto usual = made_or_throw(std::move(options));
+  if (s.credentials.kind != credential_kind::managed_identity) {
+    return usual;
+  }
+  return arm::split_transport(
+      std::move(usual), metadata_transport(s), s.credentials.metadata_origin
+  );
 }
 
 } // namespace

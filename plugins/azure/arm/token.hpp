@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Access tokens by client secret: cached per principal, shared by all threads and instances,
-// fetched by one thread at a time, renewed early.
+// Access tokens: cached per principal, shared by all threads and instances, fetched by one thread
+// at a time, renewed early.
 #pragma once
 
 #include "core/base/clock.hpp"
 #include "core/base/result.hpp"
 #include "core/base/secret.hpp"
 #include "core/net/transport.hpp"
+#include "plugins/azure/arm/credential.hpp"
 #include "plugins/azure/arm/scope.hpp"
+#include "plugins/azure/arm/token_answer.hpp"
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,35 +20,13 @@
 
 namespace siteagent::azure::arm {
 
-struct principal {
-  std::string authority; // origin, "https://login.microsoftonline.com"
-  std::string tenant;
-  std::string client_id;
-  std::string audience; // "https://management.azure.com"
-
-  std::string key() const { return authority + "\n" + tenant + "\n" + client_id + "\n" + audience; }
-};
-
-// What a token answer holds, read defensively.
-struct token_answer {
-  base::secret token;
-  std::chrono::seconds lifetime{300};
-  std::optional<std::chrono::seconds> refresh_in;
-};
-
-// Lifetimes may be numbers, text, absolute ("expires_on") or missing.
-base::result<token_answer> parse_token(std::string_view body, base::wall_time now);
-// The words and class of a refused token request.
-base::error token_error(const net::response& answer, const principal& who);
-
 // Everything a fetch needs that belongs to the caller's instance.
 struct token_environment {
   net::transport& transport;
   const base::clock& clock;
-  std::function<base::result<base::secret>()>
-      read_secret;                               // called per fetch: rotation needs no restart
-  std::function<void(std::string_view)> protect; // told every new token
-  milliseconds retry_first{1'000};
+  const credential& proof;
+  std::function<void(std::string_view)> protect; // told every new token and assertion
+  milliseconds unit{1'000};                      // of the pauses between attempts
 };
 
 // [any thread]
@@ -53,43 +34,56 @@ class token_source {
 public:
   explicit token_source(principal who) : who_(std::move(who)) {}
 
-  // Blocks while another thread fetches or while fetching. Errors: auth (remembered for a minute
-  // for the same secret, so that a wrong one locks nobody out), transient, stopped.
+  // The cached token while it is good. In the last minutes of its life (or past "refresh_in") one
+  // caller tries once to renew it while all others go on with the old one, and so does that caller
+  // when the endpoint is in passing trouble. Without a usable token everybody waits for the one
+  // fetch, with retries, and shares its failure. Errors: auth (remembered for a minute for the same
+  // credential, so that a wrong one locks nobody out), transient, stopped.
   base::result<base::secret> get(const scope& call, const token_environment& env);
 
-  // Azure refused this token. `claims`: JSON a new token must satisfy, or "".
-  void invalidate(const base::secret& token, std::string claims);
+  // Azure refused this token. `claims`: JSON a new token must satisfy, or "". A token that already
+  // replaced a refused one within the last half minute is kept: a third would fare no better.
+  void invalidate(const base::secret& token, std::string claims, base::steady_time now);
+
+  const principal& who() const { return who_; }
 
 private:
   struct held {
     base::secret token;
+    base::steady_time since;
     base::steady_time refresh_at;
     base::steady_time unusable_at;
+    bool is_replacement = false; // of one that Azure refused
   };
 
   struct refusal {
     base::error error;
-    base::secret secret;
+    base::secret material;
     base::steady_time until;
   };
 
-  base::result<base::secret>
-  fetch_locked(std::unique_lock<std::mutex>& lock, const scope& call, const token_environment& env);
-  base::result<token_answer> request(
+  base::result<base::secret> fetch_locked(
+      std::unique_lock<std::mutex>& lock,
       const scope& call,
       const token_environment& env,
-      const base::secret& secret,
-      const std::string& claims
+      bool patient
   );
+  base::result<token_answer>
+  obtain(const scope& call, const token_environment& env, const std::string& claims, bool patient);
+  base::result<token_answer>
+  send(const scope& call, const token_environment& env, token_request& r, bool patient) const;
   void keep(const token_answer& answer, base::steady_time now);
 
   const principal who_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool fetching_ = false;
+  std::uint64_t fetches_ = 0;          // ended ones
+  std::optional<base::error> failure_; // of the last ended fetch, for those that waited for it
   std::optional<held> held_;
   std::optional<refusal> refusal_;
   base::steady_time no_refresh_before_{};
+  bool was_refused_ = false;
   std::string claims_;
 };
 

@@ -27,9 +27,9 @@ protected:
     o.clock = &clock;
     o.tokens = shared.tokens({std::string(base_url), "t", "c", std::string(base_url)});
     o.throttling = std::make_shared<arm::throttle>();
-    o.read_secret = [this]() -> base::result<base::secret> {
+    o.proof = arm::make_secret_credential([this](std::string_view) -> base::result<base::secret> {
       return base::secret(host_data.secret);
-    };
+    });
     o.protect = [](std::string_view) {};
     pipe_ = std::make_unique<arm::pipeline>(o);
   }
