@@ -3,6 +3,8 @@
 // Values only; a seed replaces them key by key.
 #pragma once
 
+#include "principals.hpp"
+
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
 #include "core/base/result.hpp"
@@ -41,6 +43,7 @@ struct application_entry {
   std::string object_id;
   bool secret_expired = false;
   std::optional<std::vector<permission_entry>> permissions = {}; // nullopt = everything
+  login_part login = {};
 };
 
 struct location_entry {
@@ -118,6 +121,7 @@ struct quota_table {
 struct catalog {
   std::vector<subscription_entry> subscriptions;
   std::vector<application_entry> applications;
+  login_settings login;
   std::vector<location_entry> locations;
   std::vector<size_entry> sizes;
   std::vector<image_entry> images;

@@ -93,6 +93,18 @@ application_entry read_application(const json& item) {
   return a;
 }
 
+result<bool> read_applications(catalog& c, const json& value) {
+  auto known = read_list(c.applications, "applications", value, "client_id", read_application);
+  for (std::size_t i = 0; known && i < c.applications.size(); ++i) {
+    auto login = read_login(value[i]);
+    if (!login) {
+      return login.error();
+    }
+    c.applications[i].login = std::move(*login);
+  }
+  return known;
+}
+
 location_entry read_location(const json& item) {
   location_entry l;
   l.name = normalized_location(item["name"].string_or(""));
@@ -220,7 +232,7 @@ result<bool> seed_catalog(catalog& c, std::string_view key, const json& value) {
     return read_list(c.subscriptions, key, value, "id", read_subscription);
   }
   if (key == "applications") {
-    return read_list(c.applications, key, value, "client_id", read_application);
+    return read_applications(c, value);
   }
   if (key == "locations") {
     return read_list(c.locations, key, value, "name", read_location);
@@ -263,7 +275,7 @@ result<bool> seed_catalog(catalog& c, std::string_view key, const json& value) {
     c.providers = std::move(providers);
     return true;
   }
-  return false;
+  return seed_login(c.login, key, value);
 }
 
 } // namespace siteagent::azure_emulator

@@ -7,6 +7,7 @@
 #include "render.hpp"
 #include "routes.hpp"
 #include "seed.hpp"
+#include "tokens.hpp"
 
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
@@ -194,6 +195,9 @@ service::handle(const net::server_request& request, const emulators::call& call)
   if (auto login = answer_login(world_, request, call)) {
     return *login;
   }
+  if (auto prices = answer_prices(world_, request, call)) {
+    return *prices;
+  }
   const auto& s = request.segments;
   if (!is_arm_path(s)) {
     return gateway_error(
@@ -203,7 +207,7 @@ service::handle(const net::server_request& request, const emulators::call& call)
   const bool scoped = s.size() >= 2 && equals_ignoring_case(s[0], "subscriptions");
   const auto* subscription = scoped ? world_.offer.find_subscription(s[1]) : nullptr;
   const std::string tenant = subscription != nullptr ? subscription->tenant : "common";
-  const auto token = check_token(request, call, tenant);
+  const auto token = check_token(world_, request, call, tenant);
   if (token.refusal) {
     // Without a token, an unknown subscription says so instead of naming a tenant.
     const bool anonymous = request.header("authorization").empty();
