@@ -40,9 +40,13 @@ typedef struct sagent_resource_backend {
   /* M. Can the cloud be used? Read-only. Budget 10 s. No body, emits nothing. */
   sagent_method ping;
 
-  /* M. Would this order be carried out? Local checks only: no cloud write, no cloud read.
-   * Body: order, resource, offering, ssh_keys, components.
-   * Emits {"decision":"accept|reject|wait","reason":"text for the customer"}. Budget 60 s. */
+  /* M. Would this order be carried out? Never writes to the cloud. Judged by the order and the
+   * settings; a limit that needs a figure (a price, a count) may be held against lists that are
+   * cached or read in bulk, never by a read per order. What cannot be read now is "wait": the order
+   * stays as it is and is asked about again; it is never "accept" for want of a figure.
+   * Body: order, resource, offering, tags, uuid_tag, ssh_keys, components.
+   * Emits {"decision":"accept|reject|wait","reason":"text for the customer"; for wait: for the
+   * operator}. Budget 60 s. */
   sagent_method evaluate_order;
 
   /* M I. Make the resource, or find the one made earlier for this idempotency_key (by tag) and
@@ -90,8 +94,8 @@ typedef struct sagent_resource_backend {
 
   /* M. Everything that carries these tags. Body: tags, uuid_tag, "objects": bool, "prices": bool.
    * Emits {"backend_id","uuid","name"} per resource, or, with objects, {"id","kind","uuid",
-   * "created_at"?,"price_month"?,"currency"?} per object. price_month: decimal text, what the object
-   * costs in a month of 730 hours; only asked for with prices, absent = unknown, "0" = free.
+   * "created_at"?,"price_month"?,"currency"?} per object. price_month: decimal text, what the
+   * object costs in a month of 730 hours; only asked for with prices, absent = unknown, "0" = free.
    * Budget 10 min. */
   sagent_method list_resources;
 
@@ -106,13 +110,15 @@ typedef struct sagent_resource_backend {
   sagent_method add_members;
   sagent_method remove_members;
 
-  /* What an operator copies elsewhere. Reads only. Body: "what", and for options also offering and
-   * components. Budget 10 min. By "what":
-   *   role     the least rights this plugin's credentials need, in the cloud's own format: emits one
-   *            object, printed as it is
-   *   options  the order form's choices that can be ordered now: emits per option {"name" (the order
+  /* What an operator copies elsewhere. Reads only. Body: "what", and for options also offering,
+   * components and, to have the choices of an existing form judged instead of the plugin's own,
+   * "choices":{"<attribute>":["text"]}. Budget 10 min. By "what":
+   *   role     the least rights this plugin's credentials need, in the cloud's own format: emits
+   * one object per role, each printed as it is. Must work before the credentials do options  the
+   * order form's choices that can be ordered now: emits per option {"name" (the order
    *            attribute),"label","type":"select_string|text|string","required":bool,"choices":[]?,
-   *            "default"?,"help_text"?}
+   *            "default"?,"help_text"?,"instead":[attributes that serve as well]?,
+   *            "left_out":[{"choice","reason"}]?}
    * SAGENT_E_UNSUPPORTED for any other value. */
   sagent_method describe;
 } sagent_resource_backend;
