@@ -9,6 +9,7 @@
 #include "plugins/azure/error_map.hpp"
 #include "plugins/azure/guard_rails.hpp"
 #include "plugins/azure/inventory.hpp"
+#include "plugins/azure/object_list.hpp"
 #include "plugins/azure/order.hpp"
 #include "plugins/azure/power.hpp"
 #include "plugins/azure/remove.hpp"
@@ -356,30 +357,12 @@ void backend::list_machines(sagent::call& call, const json& body, const scope& s
 }
 
 void backend::list_objects(sagent::call& call, const json& body, const scope& scope) {
-  const json::member& narrow = narrowest_tag(body["tags"]);
-  const std::string value = narrow.second.string_or("");
-  auto objects = cloud_.resources().tagged(scope, narrow.first, value);
-  if (!objects) {
-    raise(std::move(objects).error());
+  const auto rows = object_rows(cloud_, scope, body);
+  if (!rows) {
+    raise(rows.error());
   }
-  auto groups = cloud_.resources().tagged_groups(scope, narrow.first, value);
-  if (!groups) {
-    raise(std::move(groups).error());
-  }
-  objects->insert(objects->end(), groups->begin(), groups->end());
-  for (const json& o : *objects) {
-    if (!carries(o, body["tags"])) {
-      continue;
-    }
-    json out = json::object(
-        {{"id", id_of(o)},
-         {"kind", kind_word(o)},
-         {"uuid", tag_of(o, body["uuid_tag"].string_or(""))}}
-    );
-    if (o["createdTime"].string()) {
-      out.set("created_at", o["createdTime"]);
-    }
-    call.emit(out.dump());
+  for (const json& row : *rows) {
+    call.emit(row.dump());
   }
 }
 

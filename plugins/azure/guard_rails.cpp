@@ -4,6 +4,7 @@
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
 #include "plugins/azure/error_map.hpp"
+#include "plugins/azure/list_prices.hpp"
 #include "plugins/azure/own_network.hpp"
 
 #include <set>
@@ -14,7 +15,6 @@ namespace {
 
 using arm::milliseconds;
 
-constexpr milliseconds a_day = std::chrono::hours(24);
 constexpr milliseconds a_minute = std::chrono::minutes(1);
 constexpr milliseconds afresh{-1};
 
@@ -147,14 +147,7 @@ base::result<void> check_price(const rail_check& r) {
   if (!r.s.max_hourly_price) {
     return {};
   }
-  const price_client& prices = r.cloud.prices();
-  const auto known = r.cloud.facts().prices.get(
-      r.call,
-      r.cloud.clock(),
-      prices.origin() + " " + prices.currency() + " machines " + r.order.location,
-      a_day,
-      [&] { return prices.machines(r.call, r.order.location); }
-  );
+  const auto known = machine_hours(r.cloud, r.call, r.order.location);
   if (!known) {
     return base::with_context(known.error(), "hold the order against max_hourly_price");
   }

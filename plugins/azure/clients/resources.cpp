@@ -139,7 +139,7 @@ base::result<std::vector<base::json>> resources_client::tagged_groups(
       arm_,
       call,
       base_path() + "/resourcegroups?api-version=" + std::string(resources_version) + "&" +
-          by_tag(tag, value),
+          by_tag(tag, value) + "&$expand=createdTime",
       "list groups tagged " + std::string(tag)
   );
   if (!all) {

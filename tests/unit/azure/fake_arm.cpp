@@ -156,6 +156,9 @@ fake_arm::answer(const net::request& r, const std::string& path, const std::stri
   if (contains(path, "/oauth2/v2.0/token")) {
     return token(r);
   }
+  if (path == "/api/retail/prices") {
+    return price_page(query);
+  }
   const bool has_token = std::any_of(r.headers.begin(), r.headers.end(), [](const auto& h) {
     return h.first == "Authorization" && h.second.rfind("Bearer token-", 0) == 0;
   });
@@ -165,6 +168,9 @@ fake_arm::answer(const net::request& r, const std::string& path, const std::stri
   const std::string plain = net::decode(path);
   if (r.method == "PUT") {
     return write_object(r, plain);
+  }
+  if (r.method == "PATCH") {
+    return change_tags(r, plain);
   }
   if (r.method == "DELETE") {
     return remove_object(plain);
@@ -176,6 +182,25 @@ fake_arm::answer(const net::request& r, const std::string& path, const std::stri
     return poll(plain);
   }
   return fixed(plain).status != 0 ? fixed(plain) : list(plain, net::decode(query));
+}
+
+net::response fake_arm::price_page(const std::string& query) const {
+  std::size_t from = 0;
+  if (const auto at = query.find("$skip="); at != std::string::npos) {
+    from = static_cast<std::size_t>(std::stoul(query.substr(at + 6)));
+  }
+  json page = json::object({{"Items", json::array()}, {"NextPageLink", nullptr}});
+  for (std::size_t i = from; i < std::min(prices.size(), from + prices_per_page); ++i) {
+    page.member_ref("Items").push_back(prices[i]);
+  }
+  if (from + prices_per_page < prices.size()) {
+    page.set(
+        "NextPageLink",
+        std::string(base_url) + "/api/retail/prices?" + query.substr(0, query.find("&$skip=")) +
+            "&$skip=" + std::to_string(from + prices_per_page)
+    );
+  }
+  return json_response(200, page);
 }
 
 net::response fake_arm::token(const net::request& r) {
@@ -229,7 +254,10 @@ net::response fake_arm::fixed(const std::string& path) {
   if (ends_with(path, "/usages")) {
     return json_response(
         200,
-        text_page({R"({"currentValue":0.0,"limit":10.0,"name":{"value":"PublicIPAddresses"}})"})
+        text_page(
+            {R"({"currentValue":0.0,"limit":)" + std::to_string(addresses_limit) +
+             R"(.0,"name":{"value":"PublicIPAddresses"}})"}
+        )
     );
   }
   if (contains(path, "/publishers/Canonical/") && ends_with(path, "/versions")) {
@@ -275,6 +303,9 @@ net::response fake_arm::list(const std::string& path, const std::string& query) 
   }
   const bool in_group = of_everything && contains(path, "/resourcegroups/");
   if (in_group && objects_.count(group_of(lower(path))) == 0) {
+    return not_found("ResourceGroupNotFound");
+  }
+  if (in_group && objects_.count(lower(path.substr(0, path.size() - 10))) == 0) {
     return not_found("ResourceGroupNotFound");
   }
   std::string tag;

@@ -83,6 +83,9 @@ public:
   int cores_used = 0;
   int cores_limit = 50;
   int tokens_issued = 0;
+  int addresses_limit = 10;
+  std::vector<base::json> prices; // rows of the price list, all given to every question
+  std::size_t prices_per_page = 1000;
 
 private:
   struct operation {
@@ -102,9 +105,11 @@ private:
 
   net::response answer(const net::request& r, const std::string& path, const std::string& query);
   net::response token(const net::request& r);
+  net::response price_page(const std::string& query) const;
   net::response fixed(const std::string& path);
   net::response list(const std::string& path, const std::string& query);
   net::response write_object(const net::request& r, const std::string& path);
+  net::response change_tags(const net::request& r, const std::string& path);
   net::response remove_object(const std::string& path);
   net::response act(const std::string& path);
   net::response poll(const std::string& path);

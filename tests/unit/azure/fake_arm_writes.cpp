@@ -146,6 +146,15 @@ net::response fake_arm::write_object(const net::request& r, const std::string& p
   return accepted(exists ? 200 : 201, objects_[key], std::move(o));
 }
 
+net::response fake_arm::change_tags(const net::request& r, const std::string& path) {
+  const auto it = objects_.find(lower(path));
+  if (it == objects_.end()) {
+    return not_found("ResourceNotFound");
+  }
+  it->second.set("tags", (*json::parse(r.body))["tags"]);
+  return json_response(200, it->second);
+}
+
 // Who refers to this id? The machine to its interface, the interface to the rest.
 std::string fake_arm::reference_to(const std::string& key) const {
   for (const auto& [other, object] : objects_) {
