@@ -361,6 +361,12 @@ result<bool> seed_setting(world& w, const std::string& key, const json& value) {
     w.generic_page = w.machine_page;
   } else if (key == "interface_hold_s" && number && *number >= 0) {
     w.interface_hold = std::chrono::seconds(*number);
+  } else if (key == "prices") {
+    auto parsed = read_prices(value);
+    if (!parsed) {
+      return parsed.error();
+    }
+    w.prices = *std::move(parsed);
   } else if (key == "registration_s" && number && *number >= 0) {
     w.registration = std::chrono::seconds(*number);
   } else if (key == "virtual_network_update_status" && (number == 200 || number == 201)) {

@@ -6,6 +6,7 @@
 #include "behaviour.hpp"
 #include "catalog.hpp"
 #include "ids.hpp"
+#include "prices.hpp"
 #include "timing.hpp"
 
 #include "core/base/clock.hpp"
@@ -54,11 +55,11 @@ struct machine_part {
   azure_emulator::power power = azure_emulator::power::none;
   azure_emulator::power power_before = azure_emulator::power::none; // of the running action
   std::uint64_t version = 1;                                        // the etag counter
-  azure_emulator::power power_seen = azure_emulator::power::none; // before the last change, which
-  base::wall_time power_changed;                                  // a view that lags still shows
-  bool power_hidden = false;                                      // the platform cannot tell
+  azure_emulator::power power_seen = azure_emulator::power::none;   // before the last change, which
+  base::wall_time power_changed;                                    // a view that lags still shows
+  bool power_hidden = false;                                        // the platform cannot tell
   bool generalized = false;
-  std::string failure_code;                                         // of the last failed operation
+  std::string failure_code; // of the last failed operation
   std::string failure_message;
   std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
   std::string password_hash;
@@ -154,6 +155,7 @@ public:
   std::set<std::pair<base::wall_time, std::string>> due;     // running operations by their end
   std::deque<std::pair<base::wall_time, std::string>> ended; // for their expiry
 
+  price_settings prices = price_settings::defaults();
   std::map<std::string, lock_entry> locks;              // by key
   std::map<std::string, base::wall_time> registrations; // namespaces on their way: until when
 

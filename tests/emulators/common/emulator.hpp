@@ -32,6 +32,10 @@ struct operation_fault {
   std::string code; // the remote side's error code; "" = the emulator's choice
 };
 
+// A header by which an answer leaves a note in the "fault" of its journal line, for what an
+// emulator refuses because a client should never do it. The frame takes it off the answer.
+inline constexpr std::string_view note_header = "x-emu-note";
+
 // What the frame knows about the request being handled.
 struct call {
   // Scheme, host name of the Host header and the listening port, or --public-url; no slash at the

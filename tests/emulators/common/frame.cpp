@@ -271,9 +271,15 @@ struct frame::impl {
   }
 
   // The line is written when the answer is about to leave: now, or after its delay.
-  server_response record(
-      const server_request& r, const call& c, server_response response, const std::string& label
-  ) {
+  server_response
+  record(const server_request& r, const call& c, server_response response, std::string label) {
+    for (auto it = response.headers.begin(); it != response.headers.end(); ++it) {
+      if (it->first == note_header) {
+        label = label.empty() ? it->second : label + "; " + it->second;
+        response.headers.erase(it);
+        break;
+      }
+    }
     const bool silent = response.end == server_response::ending::cut ||
                         response.end == server_response::ending::hang;
     auto write = [this, r, id = c.request_id, label](int status) {
