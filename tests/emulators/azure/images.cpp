@@ -94,7 +94,7 @@ json version_body(const context& c, std::string_view location, const image_entry
              {"replicaType", "Unmanaged"},
              {"features", features},
              {"disallowed", json::object({{"vmDiskType", "Unmanaged"}})},
-             {"imageDeprecationStatus", json::object({{"imageState", "Active"}})}}
+             {"imageDeprecationStatus", json::object({{"imageState", i.state}})}}
         )}}
   );
 }

@@ -6,6 +6,8 @@
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
 
+#include <algorithm>
+
 namespace siteagent::azure_emulator {
 
 using base::equals_ignoring_case;
@@ -41,15 +43,10 @@ json image_part(const json& reference, const image_entry* image) {
   return part;
 }
 
-std::string default_sku(const machine_offer& offer) {
-  return offer.size != nullptr && offer.size->premium_storage ? "Premium_LRS" : "Standard_LRS";
-}
-
-json managed_part(const json& disk, const machine_offer& offer) {
+json managed_part(const json& disk, std::string_view default_sku) {
   json part;
   part.set(
-      "storageAccountType",
-      disk.at({"managedDisk", "storageAccountType"}).string_or(default_sku(offer))
+      "storageAccountType", disk.at({"managedDisk", "storageAccountType"}).string_or(default_sku)
   );
   if (const auto& id = disk.at({"managedDisk", "id"}); id.is_string()) {
     part.set("id", id);
@@ -68,32 +65,10 @@ json os_disk_part(const json& disk, const std::string& machine, const machine_of
   part.set("createOption", disk["createOption"].string_or("FromImage"));
   part.set("caching", disk["caching"].string_or("None"));
   copy_members(disk, {"writeAcceleratorEnabled", "diffDiskSettings"}, part);
-  part.set("managedDisk", managed_part(disk, offer));
+  part.set("managedDisk", managed_part(disk, default_disk_sku(offer.size)));
   part.set("deleteOption", disk["deleteOption"].string_or("Detach"));
   const std::int64_t fallback = offer.image != nullptr ? offer.image->size_gib : 30;
   part.set("diskSizeGB", disk["diskSizeGB"].integer().value_or(fallback));
-  return part;
-}
-
-json data_disk_part(const json& disk, const std::string& machine, const machine_offer& offer) {
-  json part;
-  const auto lun = disk["lun"].integer().value_or(0);
-  part.set("lun", lun);
-  std::string name = disk["name"].string_or("");
-  if (name.empty() && disk.at({"managedDisk", "id"}).is_string()) {
-    const std::string id = disk.at({"managedDisk", "id"}).string_or("");
-    name = id.substr(id.rfind('/') + 1);
-  }
-  if (name.empty()) {
-    name = machine + "_disk" + std::to_string(lun + 2) + "_" + base::uuid::random().hex();
-  }
-  part.set("name", name);
-  part.set("createOption", disk["createOption"].string_or("Empty"));
-  part.set("caching", disk["caching"].string_or("None"));
-  part.set("managedDisk", managed_part(disk, offer));
-  part.set("deleteOption", disk["deleteOption"].string_or("Detach"));
-  copy_members(disk, {"diskSizeGB"}, part);
-  part.set("toBeDetached", false);
   return part;
 }
 
@@ -163,6 +138,41 @@ json interfaces_part(const json& wanted) {
 
 } // namespace
 
+std::string default_disk_sku(const size_entry* size) {
+  return size != nullptr && size->premium_storage ? "Premium_LRS" : "Standard_LRS";
+}
+
+json data_disk_part(const json& disk, const std::string& machine, std::string_view default_sku) {
+  json part;
+  const auto lun = disk["lun"].integer().value_or(0);
+  part.set("lun", lun);
+  std::string name = disk["name"].string_or("");
+  if (name.empty() && disk.at({"managedDisk", "id"}).is_string()) {
+    const std::string id = disk.at({"managedDisk", "id"}).string_or("");
+    name = id.substr(id.rfind('/') + 1);
+  }
+  if (name.empty()) {
+    name = machine + "_disk" + std::to_string(lun + 2) + "_" + base::uuid::random().hex();
+  }
+  part.set("name", name);
+  part.set("createOption", disk["createOption"].string_or("Empty"));
+  part.set("caching", disk["caching"].string_or("None"));
+  part.set("managedDisk", managed_part(disk, default_sku));
+  part.set("deleteOption", disk["deleteOption"].string_or("Detach"));
+  copy_members(disk, {"diskSizeGB", "writeAcceleratorEnabled"}, part);
+  part.set("toBeDetached", false);
+  return part;
+}
+
+json identity_part(const json& wanted, const std::string& tenant) {
+  json part = wanted;
+  if (base::to_lower(wanted["type"].string_or("")).find("systemassigned") != std::string::npos) {
+    part.set("principalId", base::uuid::random().dashed());
+    part.set("tenantId", tenant);
+  }
+  return part;
+}
+
 json build_machine(
     const context& c, const resource_path& path, std::string_view location, const machine_offer& o
 ) {
@@ -177,7 +187,7 @@ json build_machine(
   copy_members(c.body, {"tags", "zones", "plan", "extendedLocation"}, body);
   const std::string identity = c.body.at({"identity", "type"}).string_or("None");
   if (!equals_ignoring_case(identity, "None")) {
-    body.set("identity", c.body["identity"]);
+    body.set("identity", identity_part(c.body["identity"], c.subscription->tenant));
   }
   json properties;
   properties.set("hardwareProfile", wanted["hardwareProfile"]);
@@ -185,7 +195,7 @@ json build_machine(
   properties.set("vmId", base::uuid::random().dashed());
   json disks = json::array();
   for (const auto& disk : storage["dataDisks"].items()) {
-    disks.push_back(data_disk_part(disk, path.name, o));
+    disks.push_back(data_disk_part(disk, path.name, default_disk_sku(o.size)));
   }
   json storage_part;
   if (storage["imageReference"].is_object()) {
@@ -242,6 +252,13 @@ std::vector<std::string> machine_references(const json& body) {
     }
   }
   return ids;
+}
+
+bool refers_to(const json& machine_body, const std::string& key) {
+  const auto ids = machine_references(machine_body);
+  return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
+    return key_of(id) == key;
+  });
 }
 
 std::string secret_hash(std::string_view text) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Power actions and deletion of machines, and what operations on machines do at their end.
-#include "handlers.hpp"
+// What operations on machines do at their end.
 #include "machine.hpp"
+#include "network.hpp"
 #include "operations.hpp"
 #include "render.hpp"
-#include "rules.hpp"
 
 #include "core/base/text.hpp"
 
@@ -99,47 +98,48 @@ void complete_create(
     fill_disks(w, machine, now);
     attach_interfaces(w, machine);
     machine.state = provisioning::succeeded;
-    machine.machine.power = power::running;
+    set_power(machine, power::running, now);
     return;
   }
   fail_machine(machine, op);
   if (!leaves_nothing(op.error_code)) {
     // Got as far as booting: the disk is there and the machine is billed.
     fill_disks(w, machine, now);
-    machine.machine.power = power::running;
+    set_power(machine, power::running, now);
   }
   hold_interfaces(w, machine, now);
 }
 
-void complete_power(const operation& op, resource& machine, bool ok) {
+void complete_power(const operation& op, resource& machine, bool ok, base::wall_time now) {
   if (!ok) {
     // The machine stays as it was before the action.
     fail_machine(machine, op);
-    machine.machine.power = machine.machine.power_before;
+    set_power(machine, machine.machine.power_before, now);
     return;
   }
   machine.state = provisioning::succeeded;
   switch (op.action) {
   case action::deallocate:
-    machine.machine.power = power::deallocated;
+    set_power(machine, power::deallocated, now);
     break;
   case action::power_off:
-    machine.machine.power = power::stopped;
+    set_power(machine, power::stopped, now);
     break;
   case action::start:
   case action::restart:
-    machine.machine.power = power::running;
+    set_power(machine, power::running, now);
     break;
   default:
     break;
   }
 }
 
-void remove_interface(world& w, const std::string& key) {
+void remove_interface(world& w, const std::string& key, base::wall_time now) {
   const auto* interface = w.find(key);
   if (interface == nullptr) {
     return;
   }
+  remember_references(w, *interface, now);
   const auto uses = interface->uses;
   w.erase(key);
   for (const auto& used : uses) {
@@ -154,7 +154,38 @@ void remove_interface(world& w, const std::string& key) {
   }
 }
 
-void complete_machine_removal(world& w, const resource& machine) {
+// Disks as the machine's body says they are now; those it gave up become free, and so do
+// interfaces.
+void complete_update(world& w, resource& machine, base::wall_time now) {
+  const auto before = machine.uses;
+  fill_disks(w, machine, now);
+  for (const auto& key : before) {
+    auto* r = w.find(key);
+    if (r != nullptr && r->path.kind == kind::network_interface && !refers_to(machine.body, key)) {
+      r->interface.mac.clear();
+      w.touch_etag(*r);
+    }
+  }
+  const auto& storage = machine.body.at({"properties", "storageProfile"});
+  std::vector<json> disks = storage["dataDisks"].items();
+  disks.push_back(storage["osDisk"]);
+  for (const auto& entry : disks) {
+    auto* disk = w.find(key_of(entry.at({"managedDisk", "id"}).string_or("")));
+    const auto size = entry["diskSizeGB"].integer();
+    if (disk == nullptr || !size || disk->body.at({"properties", "diskSizeGB"}).integer() == size) {
+      continue;
+    }
+    disk->body.member_ref("properties").set("diskSizeGB", *size);
+    show_disk_details(*disk, now);
+  }
+  if (machine.machine.power != power::none) {
+    attach_interfaces(w, machine);
+  }
+}
+
+} // namespace
+
+void remove_machine(world& w, resource& machine, base::wall_time now) {
   const json body = machine.body;
   const std::string key = machine.path.key();
   w.erase(key);
@@ -168,7 +199,7 @@ void complete_machine_removal(world& w, const resource& machine) {
     if (equals_ignoring_case(
             interface.at({"properties", "deleteOption"}).string_or(""), "Delete"
         )) {
-      remove_interface(w, id);
+      remove_interface(w, id, now);
     }
   }
   const auto& storage = properties["storageProfile"];
@@ -181,7 +212,28 @@ void complete_machine_removal(world& w, const resource& machine) {
   }
 }
 
-} // namespace
+void set_power(resource& machine, power p, base::wall_time now) {
+  auto& part = machine.machine;
+  if (part.power != p) {
+    part.power_seen = part.power;
+    part.power_changed = now;
+    part.power = p;
+  }
+}
+
+void evict_machine(world& w, resource& machine, base::wall_time now) {
+  preempt(w, machine.operation, now);
+  if (equals_ignoring_case(
+          machine.body.at({"properties", "evictionPolicy"}).string_or(""), "Delete"
+      )) {
+    remove_machine(w, machine, now);
+    return;
+  }
+  set_power(machine, power::deallocated, now);
+  machine.state = provisioning::succeeded;
+  machine.changed = now;
+  w.touch_etag(machine);
+}
 
 void complete_machine(world& w, operation& op, bool ok, base::wall_time now) {
   auto* machine = w.find(op.subject);
@@ -189,7 +241,7 @@ void complete_machine(world& w, operation& op, bool ok, base::wall_time now) {
     return;
   }
   if (op.action == action::remove_machine && ok) {
-    complete_machine_removal(w, *machine);
+    remove_machine(w, *machine, now);
     return;
   }
   w.touch_etag(*machine);
@@ -199,9 +251,9 @@ void complete_machine(world& w, operation& op, bool ok, base::wall_time now) {
     complete_create(w, op, *machine, ok, now);
     break;
   case action::update_machine:
-    if (ok) {
-      machine->state = provisioning::succeeded;
-    } else {
+    complete_update(w, *machine, now);
+    machine->state = provisioning::succeeded;
+    if (!ok) {
       fail_machine(*machine, op);
     }
     break;
@@ -209,126 +261,9 @@ void complete_machine(world& w, operation& op, bool ok, base::wall_time now) {
     fail_machine(*machine, op);
     break;
   default:
-    complete_power(op, *machine, ok);
+    complete_power(op, *machine, ok, now);
     break;
   }
-}
-
-namespace {
-
-struct verb_row {
-  std::string_view verb;
-  azure_emulator::action action;
-  power during;
-};
-
-constexpr verb_row verbs[] = {
-    {"start", action::start, power::starting},
-    {"deallocate", action::deallocate, power::deallocating},
-    {"powerOff", action::power_off, power::stopping},
-    {"restart", action::restart, power::running},
-    {"redeploy", action::restart, power::running},
-    {"reapply", action::update_machine, power::none},
-};
-
-bool is_off(power p) {
-  return p == power::deallocated || p == power::deallocating || p == power::none;
-}
-
-std::optional<reply> refuse_action(const resource& machine, const verb_row& row) {
-  const bool needs_running = row.action == action::restart || row.action == action::power_off;
-  if (needs_running && is_off(machine.machine.power)) {
-    return error_reply(
-        409,
-        {"OperationNotAllowed",
-         "Cannot " + std::string(row.verb) + " VM '" + machine.path.name +
-             "' because it is not running."}
-    );
-  }
-  return std::nullopt;
-}
-
-} // namespace
-
-reply machine_action(context& c, const resource_path& path, std::string_view verb) {
-  auto* machine = c.world.find(path.key());
-  if (machine == nullptr) {
-    return resource_not_found(path);
-  }
-  const verb_row* row = nullptr;
-  for (const auto& candidate : verbs) {
-    row = equals_ignoring_case(candidate.verb, verb) ? &candidate : row;
-  }
-  if (row == nullptr) {
-    return error_reply(
-        404, {"NotFound", "The action '" + std::string(verb) + "' is not emulated."}
-    );
-  }
-  // Releasing a machine wins over other power actions; nothing else interrupts.
-  const bool preempts = row->action == action::deallocate &&
-                        machine->state == provisioning::updating && !machine->operation.empty();
-  if (preempts) {
-    preempt(c.world, machine->operation, c.now());
-  } else if (auto bad = refuse_if_locked(c, *machine)) {
-    return *bad;
-  }
-  if (auto bad = refuse_action(*machine, *row)) {
-    return *bad;
-  }
-  const bool was_running = machine->machine.power == power::running;
-  if (!preempts) {
-    machine->machine.power_before = machine->machine.power;
-  }
-  machine->state = provisioning::updating;
-  if (row->during != power::none && !(row->action == action::start && was_running)) {
-    machine->machine.power = row->during;
-  }
-  c.world.touch_etag(*machine);
-  operation_plan plan;
-  plan.action = row->action;
-  plan.pace = pace::machine_action;
-  plan.subject = path.key();
-  plan.location = machine->location;
-  plan.is_new = false;
-  auto& op = begin(c, plan);
-  const std::string size =
-      machine->body.at({"properties", "hardwareProfile", "vmSize"}).string_or("");
-  if (row->action == action::start && !was_running && !op.planned &&
-      c.world.offer.is_restricted(size, machine->location, true)) {
-    op.planned = operation_status::failed;
-    op.error_code = "AllocationFailed";
-  }
-  reply answer = empty_reply(202);
-  add_monitor_headers(c, op, monitors::async_and_location, answer);
-  return answer;
-}
-
-reply delete_machine(context& c, const resource_path& path) {
-  auto* machine = c.world.find(path.key());
-  if (machine == nullptr) {
-    return empty_reply(204);
-  }
-  if (auto bad = check_preconditions(c, machine)) {
-    return *bad;
-  }
-  reply answer = empty_reply(202);
-  const auto running = c.world.operations.find(key_of(machine->operation));
-  if (running != c.world.operations.end() && running->second.action == action::remove_machine &&
-      running->second.status == operation_status::in_progress) {
-    add_monitor_headers(c, running->second, monitors::async_and_location, answer);
-    return answer;
-  }
-  preempt(c.world, machine->operation, c.now());
-  machine->state = provisioning::deleting;
-  c.world.touch_etag(*machine);
-  operation_plan plan;
-  plan.action = action::remove_machine;
-  plan.pace = pace::machine_delete;
-  plan.subject = path.key();
-  plan.location = machine->location;
-  plan.is_new = false;
-  add_monitor_headers(c, begin(c, plan), monitors::async_and_location, answer);
-  return answer;
 }
 
 } // namespace siteagent::azure_emulator

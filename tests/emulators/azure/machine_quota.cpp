@@ -16,11 +16,14 @@ reply refuse(std::string_view code, const std::string& message) {
 
 } // namespace
 
-std::int64_t used_cores(
+namespace {
+
+std::int64_t count_cores(
     const world& w,
     std::string_view subscription,
     std::string_view location,
-    std::string_view family
+    std::string_view family,
+    bool spot
 ) {
   std::int64_t total = 0;
   for (const auto& key : w.list(kind::virtual_machine, subscription)) {
@@ -28,7 +31,7 @@ std::int64_t used_cores(
     const auto* size = w.offer.find_size(
         r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or(""), r.location
     );
-    if (r.location == location && size != nullptr &&
+    if (r.location == location && size != nullptr && is_spot(r.body) == spot &&
         (family.empty() || equals_ignoring_case(size->family, family))) {
       total += size->cores;
     }
@@ -36,8 +39,28 @@ std::int64_t used_cores(
   return total;
 }
 
+} // namespace
+
+std::int64_t used_cores(
+    const world& w,
+    std::string_view subscription,
+    std::string_view location,
+    std::string_view family
+) {
+  return count_cores(w, subscription, location, family, false);
+}
+
+std::int64_t
+used_spot_cores(const world& w, std::string_view subscription, std::string_view location) {
+  return count_cores(w, subscription, location, "", true);
+}
+
 std::optional<reply> check_cores(
-    const context& c, const size_entry& size, std::string_view location, std::int64_t cores
+    const context& c,
+    const size_entry& size,
+    std::string_view location,
+    std::int64_t cores,
+    bool spot
 ) {
   if (!c.world.quotas_checked) {
     return std::nullopt;
@@ -49,15 +72,19 @@ std::optional<reply> check_cores(
     std::int64_t used;
   };
 
-  const limit_row rows[] = {
-      {"Total Regional Cores",
-       c.world.offer.quota_at(location).cores,
-       used_cores(c.world, c.subscription_id(), location, "")},
+  const auto& quota = c.world.offer.quota_at(location);
+  const std::vector<limit_row> spot_rows = {
+      {"LowPriorityCores",
+       quota.low_priority_cores,
+       used_spot_cores(c.world, c.subscription_id(), location)},
+  };
+  const std::vector<limit_row> regular_rows = {
+      {"Total Regional Cores", quota.cores, used_cores(c.world, c.subscription_id(), location, "")},
       {size.family + " Cores",
        c.world.offer.family_limit(size.family, location),
        used_cores(c.world, c.subscription_id(), location, size.family)},
   };
-  for (const auto& row : rows) {
+  for (const auto& row : spot ? spot_rows : regular_rows) {
     if (cores <= 0 || row.used + cores <= row.limit) {
       continue;
     }

@@ -42,7 +42,7 @@ reply get_machine(context& c, const resource_path& path) {
 
 reply get_instance_view(context& c, const resource_path& path) {
   const reply plain = get_resource(c, path);
-  auto* r = c.world.find(path.key());
+  const auto* r = c.world.find(path.key());
   if (plain.status != 200 || r == nullptr) {
     return plain;
   }

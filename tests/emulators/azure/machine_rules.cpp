@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules of a machine that look at the catalog and at other resources.
+// A whole body of a machine against its size and image.
 #include "machine.hpp"
-#include "operations.hpp"
-#include "rules.hpp"
 
 #include "core/base/text.hpp"
 
@@ -21,16 +19,6 @@ reply refuse(
   return error_reply(status, {std::string(code), message, std::string(target)});
 }
 
-std::string sizes_in(const world& w, std::string_view location) {
-  std::vector<std::string> names;
-  for (const auto& size : w.offer.sizes) {
-    if (w.offer.find_size(size.name, location) != nullptr) {
-      names.push_back(size.name);
-    }
-  }
-  return base::join(names, ",");
-}
-
 bool has_word(std::string_view list, std::string_view word) {
   for (const auto part : base::split(list, ',')) {
     if (equals_ignoring_case(part, word)) {
@@ -40,88 +28,40 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-std::optional<reply> check_generation(const size_entry& size, const image_entry& image) {
-  if (!has_word(size.generations, image.generation)) {
+std::optional<reply> check_security_type(const json& body, const machine_offer& offer) {
+  const auto& profile = body.at({"properties", "securityProfile"});
+  const std::string type = profile["securityType"].string_or("");
+  if (!type.empty() && !has_word("TrustedLaunch,ConfidentialVM,Standard", type)) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "The value '" + type + "' of parameter 'securityProfile.securityType' is not allowed.",
+        "securityProfile.securityType"
+    );
+  }
+  const bool trusted = equals_ignoring_case(type, "TrustedLaunch");
+  const bool confidential = equals_ignoring_case(type, "ConfidentialVM");
+  if (!trusted && !confidential && profile["uefiSettings"].is_object()) {
     return refuse(
         400,
         "BadRequest",
-        "The selected VM size '" + size.name + "' cannot boot Hypervisor Generation '" +
-            image.generation.substr(1) +
-            "'. If this was a Create operation please check that the Hypervisor Generation of the "
-            "Image matches the Hypervisor Generation of the selected VM Size. If this was an "
-            "Update "
-            "operation please select a Hypervisor Generation '" +
-            image.generation.substr(1) + "' VM Size.",
-        ""
+        "Use of UEFI settings is not supported for the provided security type: it needs "
+        "'TrustedLaunch' or 'ConfidentialVM'.",
+        "securityProfile.uefiSettings"
     );
   }
-  if (!equals_ignoring_case(size.architecture, image.architecture)) {
-    return refuse(
-        400,
-        "BadRequest",
-        "Cannot create a VM of size '" + size.name +
-            "' because this VM size only supports a CPU Architecture of '" + size.architecture +
-            "', but an image or disk with CPU Architecture '" + image.architecture +
-            "' was specified. Please use an image or disk that is compatible.",
-        ""
-    );
-  }
-  return std::nullopt;
-}
-
-std::optional<reply> check_plan(const context& c, const image_entry& image) {
-  const auto& plan = c.body["plan"];
-  if (image.plan.is_null()) {
-    if (plan.is_null()) {
-      return std::nullopt;
-    }
-    return refuse(
-        400,
-        "VMMarketplaceInvalidInput",
-        "Plan information not needed: the image '" + image.publisher + ":" + image.offer + ":" +
-            image.sku + "' has no purchase plan.",
-        ""
-    );
-  }
-  if (plan.is_null()) {
-    return refuse(
-        400,
-        "VMMarketplaceInvalidInput",
-        "Creating a virtual machine from Marketplace image or a custom image sourced from a "
-        "Marketplace image requires Plan information in the request.",
-        ""
-    );
-  }
-  for (const auto* key : {"name", "publisher", "product"}) {
-    if (!equals_ignoring_case(plan[key].string_or(""), image.plan[key].string_or(""))) {
-      return refuse(
-          400,
-          "VMMarketplaceInvalidInput",
-          "The purchase plan information in the request does not match that of the image.",
-          ""
-      );
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<reply> check_security_type(const context& c, const machine_offer& offer) {
-  const std::string type =
-      c.body.at({"properties", "securityProfile", "securityType"}).string_or("");
-  if (!equals_ignoring_case(type, "TrustedLaunch")) {
-    return std::nullopt;
-  }
-  if (!offer.size->trusted_launch) {
+  if ((trusted && !offer.size->trusted_launch) || confidential) {
     return refuse(
         400,
         "BadRequest",
         "The VM size '" + offer.size->name +
-            "' is not supported for creation of VMs and Virtual Machine Scale Set with "
-            "'TrustedLaunch' security type.",
+            "' is not supported for creation of VMs and Virtual Machine Scale Set with '" + type +
+            "' security type.",
         ""
     );
   }
-  if (offer.image != nullptr && (!offer.image->trusted_launch || offer.image->generation != "V2")) {
+  if (trusted && offer.image != nullptr &&
+      (!offer.image->trusted_launch || offer.image->generation != "V2")) {
     return refuse(
         400,
         "BadRequest",
@@ -164,8 +104,8 @@ check_disk_sku(const size_entry& size, const json& disk, std::string_view fallba
   return std::nullopt;
 }
 
-std::optional<reply> check_os_disk(const context& c, const machine_offer& offer) {
-  const auto& disk = c.body.at({"properties", "storageProfile", "osDisk"});
+std::optional<reply> check_os_disk(const json& body, const machine_offer& offer) {
+  const auto& disk = body.at({"properties", "storageProfile", "osDisk"});
   const auto wanted = disk["diskSizeGB"].integer();
   if (wanted && offer.image != nullptr && *wanted < offer.image->size_gib) {
     return refuse(
@@ -187,11 +127,58 @@ std::optional<reply> check_os_disk(const context& c, const machine_offer& offer)
         "osDisk.diskSizeGB"
     );
   }
+  if (equals_ignoring_case(disk.at({"diffDiskSettings", "option"}).string_or(""), "Local") &&
+      !equals_ignoring_case(disk["caching"].string_or(""), "ReadOnly")) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "Parameter 'osDisk.caching' must be 'ReadOnly' for an ephemeral OS disk.",
+        "osDisk.caching"
+    );
+  }
+  const std::string sku = disk.at({"managedDisk", "storageAccountType"}).string_or("");
+  if (has_word("PremiumV2_LRS,UltraSSD_LRS", sku)) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "The storage account type " + sku + " is for data disks only.",
+        "osDisk.managedDisk.storageAccountType"
+    );
+  }
   return check_disk_sku(*offer.size, disk, "osDisk");
 }
 
-std::optional<reply> check_data_disks(const context& c, const machine_offer& offer) {
-  const auto& disks = c.body.at({"properties", "storageProfile", "dataDisks"});
+std::optional<reply> check_data_disk(const json& disk) {
+  const std::string option = disk["createOption"].string_or("");
+  if (!has_word("Empty,Attach,FromImage,Copy,Restore", option)) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "Required parameter 'dataDisk.createOption' is missing (null) or invalid.",
+        "dataDisk.createOption"
+    );
+  }
+  if (equals_ignoring_case(option, "Empty") && !disk["diskSizeGB"].integer()) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "Required parameter 'dataDisk.diskSizeGB' is missing (null).",
+        "dataDisk.diskSizeGB"
+    );
+  }
+  if (equals_ignoring_case(option, "Attach") && !disk.at({"managedDisk", "id"}).is_string()) {
+    return refuse(
+        400,
+        "InvalidParameter",
+        "Required parameter 'dataDisk.managedDisk.id' is missing (null).",
+        "dataDisk.managedDisk.id"
+    );
+  }
+  return std::nullopt;
+}
+
+std::optional<reply> check_data_disks(const json& body, const machine_offer& offer) {
+  const auto& disks = body.at({"properties", "storageProfile", "dataDisks"});
   if (static_cast<std::int64_t>(disks.size()) > offer.size->data_disks) {
     return refuse(
         409,
@@ -210,15 +197,19 @@ std::optional<reply> check_data_disks(const context& c, const machine_offer& off
       );
     }
     luns.push_back(*lun);
-    if (auto bad = check_disk_sku(*offer.size, disk, "dataDisk")) {
+    auto bad = check_data_disk(disk);
+    if (!bad) {
+      bad = check_disk_sku(*offer.size, disk, "dataDisk");
+    }
+    if (bad) {
       return bad;
     }
   }
   return std::nullopt;
 }
 
-std::optional<reply> check_zones(const context& c, std::string_view location) {
-  const auto& zones = c.body["zones"];
+std::optional<reply> check_zones(const context& c, const json& body, std::string_view location) {
+  const auto& zones = body["zones"];
   if (zones.size() == 0) {
     return std::nullopt;
   }
@@ -236,9 +227,12 @@ std::optional<reply> check_zones(const context& c, std::string_view location) {
   );
 }
 
-std::optional<reply> check_interface_count(const context& c, const size_entry& size) {
-  const auto& list = c.body.at({"properties", "networkProfile", "networkInterfaces"});
-  if (static_cast<std::int64_t>(list.size()) > size.interfaces) {
+std::optional<reply>
+check_interface_count(const context& c, const json& body, const size_entry& size) {
+  const auto& profile = body.at({"properties", "networkProfile"});
+  const auto& list = profile["networkInterfaces"];
+  const auto count = list.size() + profile["networkInterfaceConfigurations"].size();
+  if (static_cast<std::int64_t>(count) > size.interfaces) {
     return refuse(
         400,
         "InvalidParameter",
@@ -266,223 +260,97 @@ std::optional<reply> check_interface_count(const context& c, const size_entry& s
   return std::nullopt;
 }
 
-std::optional<reply> find_image(const context& c, std::string_view location, machine_offer& offer) {
-  const auto& storage = c.body.at({"properties", "storageProfile"});
-  const auto& reference = storage["imageReference"];
-  offer.is_linux = !equals_ignoring_case(storage.at({"osDisk", "osType"}).string_or(""), "Windows");
-  if (equals_ignoring_case(storage.at({"osDisk", "createOption"}).string_or(""), "Attach")) {
+reply refuse_price(std::string_view code, const std::string& message) {
+  return refuse(400, code, message, "billingProfile.maxPrice");
+}
+
+std::optional<reply> check_max_price(const json& price, bool spot) {
+  const auto text = price.number_text();
+  if (!text) {
     return std::nullopt;
   }
-  if (!reference["id"].string_or("").empty()) {
-    return refuse(
-        404,
-        "NotFound",
-        "The Image '" + reference["id"].string_or("") + "' cannot be found in '" +
-            std::string(location) + "' region.",
-        "imageReference"
+  if (!spot) {
+    return refuse_price(
+        "MaxPriceIsSupportedOnlyForAzureSpotVirtualMachines",
+        "Max price is supported only for Azure Spot Virtual Machines."
     );
   }
-  const std::string publisher = reference["publisher"].string_or("");
-  const std::string name = reference["offer"].string_or("");
-  const std::string sku = reference["sku"].string_or("");
-  const std::string version = reference["version"].string_or("");
-  if (publisher.empty() || name.empty() || sku.empty() || version.empty()) {
+  const bool zero = text->find_first_of("123456789") == std::string_view::npos;
+  const bool unlimited = *text == "-1" || *text == "-1.0";
+  if (!unlimited && (zero || text->front() == '-')) {
+    return refuse_price(
+        "MaxPriceValueInvalid",
+        "Invalid max price value. The only supported values for max price are -1 or a decimal "
+        "greater than zero."
+    );
+  }
+  return std::nullopt;
+}
+
+std::optional<reply> check_priority(const json& body, const size_entry& size) {
+  const auto& properties = body["properties"];
+  const std::string priority = properties["priority"].string_or("Regular");
+  if (!has_word("Regular,Low,Spot", priority)) {
     return refuse(
         400,
         "InvalidParameter",
-        "The imageReference must have publisher, offer, sku and version.",
-        "imageReference"
+        "The value '" + priority + "' of parameter 'priority' is not allowed.",
+        "priority"
     );
   }
-  offer.image = c.world.offer.find_image(publisher, name, sku, version, location);
-  if (offer.image == nullptr) {
+  const bool spot = is_spot(body);
+  const std::string policy = properties["evictionPolicy"].string_or("");
+  if (!policy.empty() && !has_word("Deallocate,Delete", policy)) {
     return refuse(
-        404,
-        "PlatformImageNotFound",
-        "The platform image '" + publisher + ":" + name + ":" + sku + ":" + version +
-            "' is not available. Verify that all fields in the storage profile are correct. For "
-            "more details about storage profile information, please refer to "
-            "https://aka.ms/storageprofile",
-        "imageReference"
+        400,
+        "InvalidParameter",
+        "The value '" + policy + "' of parameter 'evictionPolicy' is not allowed.",
+        "evictionPolicy"
     );
   }
-  offer.is_linux = !equals_ignoring_case(offer.image->os, "Windows");
-  return std::nullopt;
+  if (!policy.empty() && !spot) {
+    return refuse(
+        400,
+        "EvictionPolicyCanBeSetOnlyOnAzureSpotVirtualMachines",
+        "Eviction policy can be set only on Azure Spot Virtual Machines.",
+        "evictionPolicy"
+    );
+  }
+  if (spot && !size.spot) {
+    return refuse(
+        400,
+        "AzureSpotIsNotSupportedForThisVMSize",
+        "Azure Spot is not supported for this VM size " + size.name + ".",
+        "priority"
+    );
+  }
+  return check_max_price(properties.at({"billingProfile", "maxPrice"}), spot);
 }
 
 } // namespace
 
-std::optional<reply>
-check_machine_offer(const context& c, std::string_view location, machine_offer& offer) {
-  const std::string wanted = c.body.at({"properties", "hardwareProfile", "vmSize"}).string_or("");
-  offer.size = c.world.offer.find_size(wanted, location);
-  if (offer.size == nullptr) {
-    return refuse(
-        400,
-        "InvalidParameter",
-        "The requested VM size " + wanted +
-            " is not available in the current region. The sizes available in the current region "
-            "are: " +
-            sizes_in(c.world, location) +
-            ".\nFind out more on the available VM sizes in each region at "
-            "https://aka.ms/azure-regions.",
-        "vmSize"
-    );
-  }
-  auto bad = find_image(c, location, offer);
-  if (!bad && offer.image != nullptr) {
-    bad = check_generation(*offer.size, *offer.image);
-  }
-  if (!bad && offer.image != nullptr) {
-    bad = check_plan(c, *offer.image);
-  }
-  if (!bad) {
-    bad = check_security_type(c, offer);
-  }
-  if (!bad) {
-    bad = check_os_disk(c, offer);
-  }
-  if (!bad) {
-    bad = check_data_disks(c, offer);
-  }
-  if (!bad) {
-    bad = check_zones(c, location);
-  }
-  if (!bad) {
-    bad = check_interface_count(c, *offer.size);
-  }
-  return bad;
+bool is_spot(const json& body) {
+  const std::string priority = body.at({"properties", "priority"}).string_or("");
+  return equals_ignoring_case(priority, "Spot") || equals_ignoring_case(priority, "Low");
 }
 
-namespace {
-
-std::optional<reply> check_interface(
-    const context& c, const resource_path& path, const std::string& id, std::string_view location
+std::optional<reply> check_machine_fit(
+    const context& c, const json& body, std::string_view location, const machine_offer& offer
 ) {
-  const auto* interface = c.world.find(key_of(id));
-  const auto parsed = parse_resource_id(id);
-  if (!parsed || parsed->kind != kind::network_interface || interface == nullptr ||
-      interface->location != location) {
-    return error_reply(
-        400,
-        {"InvalidResourceReference",
-         "Resource " + id + " referenced by resource " + path.id() +
-             " was not found. Please make sure that the referenced resource exists, and that both "
-             "resources are in the same region.",
-         "",
-         json::array()}
-    );
+  auto bad = check_security_type(body, offer);
+  if (!bad) {
+    bad = check_os_disk(body, offer);
   }
-  for (const auto& user : c.world.users_of(key_of(id))) {
-    const auto* machine = c.world.find(user);
-    if (machine == nullptr || user == path.key()) {
-      continue;
-    }
-    if (machine->state == provisioning::deleting) {
-      return refuse(
-          400,
-          "NicReservedForAnotherVm",
-          "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please "
-          "provide another nic(s) or retry after 180 seconds. Reserved VM: " +
-              machine->path.id(),
-          ""
-      );
-    }
-    return refuse(
-        400,
-        "NicInUse",
-        "Network Interface " + id + " is used by existing resource " + machine->path.id() +
-            ". In order to delete the network interface, it must be dissociated from the resource. "
-            "To learn more, see aka.ms/deletenic.",
-        ""
-    );
+  if (!bad) {
+    bad = check_data_disks(body, offer);
   }
-  const auto& hold = interface->interface;
-  if (hold.reserved_until > c.now() && !equals_ignoring_case(hold.reserved_for, path.id())) {
-    return refuse(
-        400,
-        "NicReservedForAnotherVm",
-        "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please provide "
-        "another nic(s) or retry after 180 seconds. Reserved VM: " +
-            hold.reserved_for,
-        ""
-    );
+  if (!bad) {
+    bad = check_zones(c, body, location);
   }
-  return check_reference(c, path, id, kind::network_interface, location);
-}
-
-std::optional<reply>
-check_attached_disk(const context& c, const resource_path& path, const std::string& id) {
-  const auto* disk = c.world.find(key_of(id));
-  if (disk == nullptr || disk->path.kind != kind::disk) {
-    return refuse(404, "NotFound", "Disk " + id + " is not found.", "dataDisk.managedDisk.id");
+  if (!bad) {
+    bad = check_interface_count(c, body, *offer.size);
   }
-  for (const auto& user : c.world.users_of(key_of(id))) {
-    if (user != path.key() && c.world.find(user) != nullptr) {
-      return refuse(
-          409,
-          "ConflictingUserInput",
-          "Disk '" + id + "' cannot be attached as the disk is already owned by VM '" +
-              c.world.find(user)->path.id() + "'.",
-          ""
-      );
-    }
-  }
-  return std::nullopt;
-}
-
-// Implicit disks must not collide with an existing one of their name.
-std::optional<reply>
-check_disk_name(const context& c, const resource_path& path, const std::string& name) {
-  resource_path disk = path;
-  disk.kind = kind::disk;
-  disk.name = name;
-  const auto* existing = name.empty() ? nullptr : c.world.find(disk.key());
-  const bool own = existing != nullptr && c.world.users_of(disk.key()).count(path.key()) != 0;
-  if (existing == nullptr || own) {
-    return std::nullopt;
-  }
-  return refuse(
-      409,
-      "Conflict",
-      "Disk " + name + " already exists in resource group " + path.group +
-          ". Only CreateOption.Attach is supported.",
-      "disk.name"
-  );
-}
-
-} // namespace
-
-std::optional<reply>
-check_machine_references(const context& c, const resource_path& path, std::string_view location) {
-  const auto& interfaces = c.body.at({"properties", "networkProfile", "networkInterfaces"});
-  std::size_t primaries = 0;
-  for (const auto& interface : interfaces.items()) {
-    if (auto bad = check_interface(c, path, interface["id"].string_or(""), location)) {
-      return bad;
-    }
-    primaries += interface.at({"properties", "primary"}).boolean().value_or(false) ? 1 : 0;
-  }
-  if (interfaces.size() > 1 && primaries != 1) {
-    return refuse(
-        400,
-        "VirtualMachineMustHaveOneNetworkInterfaceAsPrimary",
-        "Virtual machine " + path.name + " must have one network interface set as the primary.",
-        ""
-    );
-  }
-  const auto& storage = c.body.at({"properties", "storageProfile"});
-  std::vector<json> disks = storage["dataDisks"].items();
-  disks.push_back(storage["osDisk"]);
-  for (const auto& disk : disks) {
-    const bool attach = equals_ignoring_case(disk["createOption"].string_or(""), "Attach");
-    auto bad = attach ? check_attached_disk(c, path, disk.at({"managedDisk", "id"}).string_or(""))
-                      : check_disk_name(c, path, disk["name"].string_or(""));
-    if (bad) {
-      return bad;
-    }
-  }
-  return std::nullopt;
+  return bad ? bad : check_priority(body, *offer.size);
 }
 
 } // namespace siteagent::azure_emulator

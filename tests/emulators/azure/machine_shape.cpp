@@ -152,6 +152,39 @@ std::optional<reply> require(const json& body, std::initializer_list<std::string
   return invalid("Required parameter '" + name + "' is missing (null).", name);
 }
 
+// Interfaces that are there, or descriptions of interfaces to make.
+std::optional<reply> check_network_profile(const json& network) {
+  const bool given = network["networkInterfaces"].size() > 0;
+  const auto& described = network["networkInterfaceConfigurations"];
+  if (!given && described.size() == 0) {
+    return invalid(
+        "Virtual Machine must have at least one network interface.",
+        "networkProfile.networkInterfaces"
+    );
+  }
+  if (given && described.size() > 0) {
+    return invalid(
+        "Parameters 'networkInterfaces' and 'networkInterfaceConfigurations' exclude each other.",
+        "networkProfile.networkInterfaceConfigurations"
+    );
+  }
+  if (described.size() > 0 && network["networkApiVersion"].string_or("").empty()) {
+    return invalid(
+        "Required parameter 'networkProfile.networkApiVersion' is missing (null).",
+        "networkProfile.networkApiVersion"
+    );
+  }
+  for (const auto& one : described.items()) {
+    if (one["name"].string_or("").empty()) {
+      return invalid(
+          "Required parameter 'networkInterfaceConfiguration.name' is missing (null).",
+          "networkInterfaceConfiguration.name"
+      );
+    }
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<reply> check_known_members(const json& body) {
@@ -198,22 +231,7 @@ std::optional<reply> check_machine_shape(const json& body) {
   if (!bad) {
     bad = require(body, {"networkProfile"});
   }
-  const auto& network = body.at({"properties", "networkProfile"});
-  if (!bad && network["networkInterfaceConfigurations"].size() > 0) {
-    bad = error_reply(
-        400,
-        {"NotSupportedByEmulator",
-         "networkInterfaceConfigurations are not emulated; create the interface first.",
-         "networkInterfaceConfigurations"}
-    );
-  }
-  if (!bad && network["networkInterfaces"].size() == 0) {
-    bad = invalid(
-        "Virtual Machine must have at least one network interface.",
-        "networkProfile.networkInterfaces"
-    );
-  }
-  return bad;
+  return bad ? bad : check_network_profile(body.at({"properties", "networkProfile"}));
 }
 
 } // namespace siteagent::azure_emulator

@@ -292,7 +292,7 @@ reply put_network(context& c, const resource_path& path) {
     r.uses = std::move(keys);
   }
   const bool same = !is_new && ready && looks_same(*p.existing, r);
-  r.unseen_reads = is_new ? c.world.behaviour.missing_first_reads : 0;
+  r.unseen_reads = is_new && c.world.quotas_checked ? c.world.behaviour.missing_first_reads : 0;
   auto& stored = c.world.put(std::move(r));
   c.world.touch_etag(stored);
   std::vector<std::string> also;

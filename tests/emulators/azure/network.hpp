@@ -96,6 +96,8 @@ std::vector<std::string> groups_of_rule(const base::json& properties);
 // How many ipConfigurations a group has, without those of the interface `except`.
 std::int64_t
 members_of_group(const world& w, const std::string& group_key, std::string_view except);
+// The groups that an interface's request names: one set, few enough, all within its network.
+std::optional<reply> check_application_groups(const network_put& p);
 reply groups_in_two_networks(const std::string& rule);
 // Ids of all ipConfigurations of an interface that name `id` as one of their groups.
 std::vector<std::string> configurations_in_group(const resource& interface, std::string_view id);

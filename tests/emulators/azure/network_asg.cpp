@@ -77,6 +77,90 @@ reply groups_in_two_networks(const std::string& rule) {
 
 namespace {
 
+std::vector<std::string> groups_of(const json& configuration) {
+  return ids_in(configuration.at({"properties", "applicationSecurityGroups"}));
+}
+
+std::set<std::string> keys_of(const std::vector<std::string>& ids) {
+  std::set<std::string> keys;
+  for (const auto& id : ids) {
+    keys.insert(key_of(id));
+  }
+  return keys;
+}
+
+// The first member of a group settles its virtual network, and so do rules that name two groups.
+std::optional<reply> check_group_network(const network_put& p, const std::string& group_key) {
+  const auto subnet = parse_resource_id(
+      p.wanted["ipConfigurations"][0].at({"properties", "subnet", "id"}).string_or("")
+  );
+  const std::string network = subnet ? key_of(subnet->parent_id()) : std::string();
+  for (const auto& other : networks_of_group(p.c.world, group_key, p.path.key())) {
+    if (other != network) {
+      return network_refusal(
+          "ApplicationSecurityGroupMembersMustBeInSameVnet",
+          "Application security group " + p.c.world.find(group_key)->path.id() +
+              " has members in another virtual network than network interface " + p.path.id() + "."
+      );
+    }
+  }
+  for (const auto& user : p.c.world.users_of(group_key)) {
+    const auto* rule = p.c.world.find(user);
+    if (rule == nullptr || rule->path.kind != kind::security_rule) {
+      continue;
+    }
+    for (const auto& id : groups_of_rule(rule->body["properties"])) {
+      for (const auto& other : networks_of_group(p.c.world, key_of(id), p.path.key())) {
+        if (other != network) {
+          return groups_in_two_networks(rule->path.id());
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<reply> check_application_groups(const network_put& p) {
+  const auto& configurations = p.wanted["ipConfigurations"];
+  const auto groups = keys_of(groups_of(configurations[0]));
+  for (const auto& configuration : configurations.items()) {
+    if (keys_of(groups_of(configuration)) != groups) {
+      return network_refusal(
+          "AllIpConfigurationsOnANicMustBelongToTheSameApplicationSecurityGroups",
+          "All IP configurations of network interface " + p.path.id() +
+              " must belong to the same application security groups."
+      );
+    }
+  }
+  auto bad = refuse_over_limit(
+      p.c,
+      "applicationSecurityGroupsPerConfiguration",
+      static_cast<std::int64_t>(groups.size()),
+      "ApplicationSecurityGroupsPerIpConfigurationCountLimitReached",
+      "application security groups on an IP configuration of " + p.path.id()
+  );
+  for (const auto& key : groups) {
+    if (!bad) {
+      bad = check_group_network(p, key);
+    }
+    if (!bad) {
+      bad = refuse_over_limit(
+          p.c,
+          "configurationsPerApplicationSecurityGroup",
+          members_of_group(p.c.world, key, p.path.key()) +
+              static_cast<std::int64_t>(configurations.size()),
+          "IpConfigurationsPerApplicationSecurityGroupCountLimitReached",
+          "IP configurations in application security group " + p.c.world.find(key)->path.id()
+      );
+    }
+  }
+  return bad;
+}
+
+namespace {
+
 std::optional<reply> build_group(const network_put& p, resource& r) {
   r.body = tracked_body(p.path, p.c.body, p.location);
   r.body.set(

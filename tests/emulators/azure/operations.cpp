@@ -210,6 +210,16 @@ reply result_answer(world& w, const context& c, const operation& op) {
     r.headers.emplace_back("Retry-After", std::to_string(w.timing.retry_after(op.pace)));
     return r;
   }
+  if (op.status == operation_status::succeeded && !op.result.is_null()) {
+    return json_reply(200, op.result);
+  }
+  // A client that patched a disk takes the disk from here.
+  if (op.status == operation_status::succeeded && op.pace == pace::disk &&
+      op.action == action::write) {
+    if (auto* r = w.find(op.subject)) {
+      return json_reply(200, render(w, *r));
+    }
+  }
   if (op.status == operation_status::succeeded) {
     return empty_reply(is_network_pace(op.pace) ? 204 : 200);
   }
@@ -374,21 +384,6 @@ void preempt(world& w, const std::string& operation_id, base::wall_time now) {
   unlock(w, op);
 }
 
-std::string superseded_write(const context& c, const resource_path& path) {
-  if (!c.world.behaviour.rule_writes_supersede || path.kind != kind::security_rule) {
-    return "";
-  }
-  const auto* group = c.world.find(key_of(path.parent_id()));
-  const auto it = group == nullptr ? c.world.operations.end()
-                                   : c.world.operations.find(key_of(group->operation));
-  if (it == c.world.operations.end() || it->second.status != operation_status::in_progress ||
-      it->second.action != action::write) {
-    return "";
-  }
-  const auto* subject = c.world.find(it->second.subject);
-  return subject != nullptr && subject->path.kind == kind::security_rule ? it->second.id : "";
-}
-
 void supersede(world& w, const std::string& old, const operation& by, base::wall_time now) {
   const auto it = old.empty() ? w.operations.end() : w.operations.find(key_of(old));
   if (it == w.operations.end()) {
@@ -417,43 +412,6 @@ void supersede(world& w, const std::string& old, const operation& by, base::wall
   rule->state = provisioning::succeeded;
   w.touch_etag(*rule);
 }
-
-namespace {
-
-reply busy_network(const context& c, const resource& r, const operation& op) {
-  // In the mixed form it depends on the operation, so that a test can rely on it.
-  const bool odd = !op.id.empty() && (op.id.front() & 1) != 0;
-  const auto form = c.world.behaviour.busy;
-  if (form == busy_answer::conflict || (form == busy_answer::mixed && odd)) {
-    return error_reply(
-        409,
-        {"AnotherOperationInProgress",
-         "Another operation on this or dependent resource is in progress. To retrieve status of "
-         "the operation use uri: " +
-             c.call.base_url + "/subscriptions/" + op.subscription +
-             "/providers/Microsoft.Network/locations/" + op.location + "/operations/" + op.id +
-             "?api-version=" + c.api_version + ".",
-         "",
-         json::array()}
-    );
-  }
-  reply answer = error_reply(
-      429,
-      {"RetryableError",
-       "A retryable error occurred.",
-       "",
-       json::array({json::object(
-           {{"code", "RetryableErrorDueToAnotherOperation"},
-            {"message",
-             "Operation (" + op.id + ") is updating resource " + r.path.id() +
-                 ". The call can be retried in 10 seconds."}}
-       )})}
-  );
-  answer.headers.emplace_back("Retry-After", "10");
-  return answer;
-}
-
-} // namespace
 
 reply read_monitor(context& c, std::string_view id, bool result) {
   const auto it = c.world.operations.find(key_of(id));
@@ -485,34 +443,6 @@ reply read_monitor(context& c, std::string_view id, bool result) {
     r.headers.emplace_back("Retry-After", std::to_string(c.world.timing.retry_after(op.pace)));
   }
   return r;
-}
-
-std::optional<reply> refuse_if_locked(const context& c, const resource& r) {
-  if (r.operation.empty()) {
-    return std::nullopt;
-  }
-  const auto it = c.world.operations.find(key_of(r.operation));
-  if (it == c.world.operations.end() || it->second.status != operation_status::in_progress) {
-    return std::nullopt;
-  }
-  if (is_network(r.path.kind)) {
-    return busy_network(c, r, it->second);
-  }
-  if (r.state == provisioning::deleting) {
-    return error_reply(
-        409,
-        {"OperationNotAllowed",
-         "VM '" + r.path.name +
-             "' is marked for deletion. Only the Delete operation is allowed (or wait for an "
-             "ongoing one to complete)."}
-    );
-  }
-  return error_reply(
-      409,
-      {"OperationNotAllowed",
-       "The request failed because another operation is in progress on '" + r.path.name +
-           "'. Please perform the operation after some time."}
-  );
 }
 
 } // namespace siteagent::azure_emulator

@@ -8,6 +8,8 @@
 #include "core/net/url.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <iterator>
 
 namespace siteagent::azure_emulator {
@@ -18,6 +20,34 @@ namespace {
 
 constexpr std::string_view token_prefix = "after:";
 
+std::int64_t seconds_of(base::wall_time t) {
+  return std::chrono::duration_cast<std::chrono::seconds>(t.time_since_epoch()).count();
+}
+
+// "after:{until}:{key}": the page behind a key ("" = the first with something in it), good until a
+// time (0 = for ever). nullopt: no such token.
+struct position {
+  std::int64_t until = 0;
+  std::string key;
+};
+
+std::optional<position> read_token(std::string_view token) {
+  const auto text = decode_base64(token);
+  if (!text || text->rfind(token_prefix, 0) != 0) {
+    return std::nullopt;
+  }
+  const std::string_view rest = std::string_view(*text).substr(token_prefix.size());
+  const auto colon = rest.find(':');
+  position p;
+  const auto* end = rest.data() + std::min(colon, rest.size());
+  const auto [stop, problem] = std::from_chars(rest.data(), end, p.until);
+  if (colon == std::string_view::npos || problem != std::errc() || stop != end) {
+    return std::nullopt;
+  }
+  p.key = rest.substr(colon + 1);
+  return p;
+}
+
 std::string next_link(const context& c, const std::string& last_key) {
   net::query_list query;
   for (const auto& [key, value] : c.http.parameters) {
@@ -25,7 +55,12 @@ std::string next_link(const context& c, const std::string& last_key) {
       query.emplace_back(key, value);
     }
   }
-  query.emplace_back("$skiptoken", base::base64(std::string(token_prefix) + last_key));
+  const auto life = c.world.behaviour.next_link_life;
+  const auto until = life.count() == 0 ? 0 : seconds_of(c.now() + life);
+  query.emplace_back(
+      "$skiptoken",
+      base::base64(std::string(token_prefix) + std::to_string(until) + ":" + last_key)
+  );
   return c.call.base_url + c.http.path + "?" + net::build_query(query);
 }
 
@@ -48,14 +83,25 @@ reply page_of(
   const auto& keys = sees_all ? all : visible;
   auto from = keys.begin();
   const std::string token = c.http.parameter("$skiptoken");
+  json value = json::array();
+  if (token.empty() && c.world.behaviour.empty_pages && !keys.empty()) {
+    return json_reply(200, json::object({{"value", value}, {"nextLink", next_link(c, "")}}));
+  }
   if (!token.empty()) {
-    const auto text = decode_base64(token);
-    if (!text || text->rfind(token_prefix, 0) != 0) {
+    const auto at = read_token(token);
+    if (!at) {
       return gateway_error(400, {"InvalidSkipToken", "The provided skip token is not valid."});
     }
-    from = std::upper_bound(keys.begin(), keys.end(), text->substr(token_prefix.size()));
+    if (at->until != 0 && at->until <= seconds_of(c.now())) {
+      return gateway_error(
+          410, {"ExpiredSkipToken", "The provided skip token has expired; start the list again."}
+      );
+    }
+    from = std::upper_bound(keys.begin(), keys.end(), at->key);
+    if (c.world.behaviour.repeats_items && from != keys.begin() && *std::prev(from) == at->key) {
+      value.push_back(show(at->key));
+    }
   }
-  json value = json::array();
   std::size_t count = 0;
   auto it = from;
   for (; it != keys.end() && count < page_size; ++it, ++count) {

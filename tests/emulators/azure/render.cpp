@@ -186,8 +186,12 @@ json power_status(power p) {
 
 // A machine shows no power state at first, then "starting", while its create runs.
 power visible_power(world& w, const resource& r, base::wall_time now) {
+  if (r.machine.power_hidden) {
+    return power::none;
+  }
   if (r.state != provisioning::creating) {
-    return r.machine.power;
+    const bool lags = now < r.machine.power_changed + w.behaviour.instance_view_lag;
+    return lags ? r.machine.power_seen : r.machine.power;
   }
   const auto it = w.operations.find(key_of(r.operation));
   if (it == w.operations.end()) {

@@ -44,6 +44,10 @@ reply get_resource(context& c, const resource_path& path) {
     }
     return resource_not_found(path);
   }
+  if (r->unseen_reads > 0) { // not yet replicated to where this read went
+    --r->unseen_reads;
+    return resource_not_found(path);
+  }
   reply answer = json_reply(200, render(c.world, *r));
   if (is_network(path.kind)) {
     answer.headers.emplace_back("ETag", r->etag);

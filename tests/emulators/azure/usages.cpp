@@ -2,6 +2,7 @@
 // Quotas and what is used of them.
 #include "handlers.hpp"
 #include "machine.hpp"
+#include "network.hpp"
 
 #include "core/base/text.hpp"
 
@@ -43,7 +44,12 @@ reply list_compute_usages(context& c, std::string_view location) {
   value.push_back(usage(
       "virtualMachines", "Virtual Machines", count(c, kind::virtual_machine, location), 25'000
   ));
-  value.push_back(usage("lowPriorityCores", "Total Regional Low-priority vCPUs", 0, quota.cores));
+  value.push_back(usage(
+      "lowPriorityCores",
+      "Total Regional Low-priority vCPUs",
+      used_spot_cores(c.world, subscription, location),
+      quota.low_priority_cores
+  ));
   std::map<std::string, std::string> families;
   for (const auto& size : c.world.offer.sizes) {
     families[base::to_lower(size.family)] = size.family;
@@ -70,18 +76,25 @@ reply list_network_usages(context& c, std::string_view location) {
   };
 
   const row rows[] = {
-      {"VirtualNetworks", "Virtual Networks", kind::virtual_network, 1000},
+      {"VirtualNetworks", "Virtual Networks", kind::virtual_network, network_limit(c.world, "virtualNetworks")},
       {"StaticPublicIPAddresses",
        "Static Public IP Addresses",
        kind::public_ip,
        quota.public_addresses},
-      {"NetworkSecurityGroups", "Network Security Groups", kind::security_group, 5000},
+      {"NetworkSecurityGroups", "Network Security Groups", kind::security_group, network_limit(c.world, "networkSecurityGroups")},
       {"PublicIPAddresses", "Public IP Addresses", kind::public_ip, quota.public_addresses},
       {"StandardSkuPublicIPAddresses",
        "Public IP Addresses - Standard",
        kind::public_ip,
        quota.public_addresses},
-      {"NetworkInterfaces", "Network Interfaces", kind::network_interface, 65'536},
+      {"ApplicationSecurityGroups",
+       "Application Security Groups",
+       kind::application_group,
+       network_limit(c.world, "applicationSecurityGroups")},
+      {"NetworkInterfaces",
+       "Network Interfaces",
+       kind::network_interface,
+       network_limit(c.world, "networkInterfaces")},
   };
   json value = json::array();
   for (const auto& row : rows) {
