@@ -2,6 +2,7 @@
 // Puts the real parts together.
 #include "core/app/assemble.hpp"
 
+#include "core/agent/request_body.hpp"
 #include "core/host/instance.hpp"
 #include "core/host/plugin.hpp"
 #include "core/net/exchange_log.hpp"
@@ -165,6 +166,14 @@ std::vector<std::string> plugins_of(const config::offering& offering) {
     }
   }
   return ids;
+}
+
+base::json describe_options(const config::offering& offering) {
+  return base::json::object(
+      {{"what", "options"},
+       {"offering", agent::offering_to_json(offering)},
+       {"components", agent::components_to_json(offering.components)}}
+  );
 }
 
 } // namespace siteagent::app

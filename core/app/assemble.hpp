@@ -36,4 +36,7 @@ agent::backend_factory make_backends(
 // The roles' plugins of an offering, each once, in the order order, membership, report.
 std::vector<std::string> plugins_of(const config::offering& offering);
 
+// The body of describe that asks a plugin for the order options of an offering.
+base::json describe_options(const config::offering& offering);
+
 } // namespace siteagent::app

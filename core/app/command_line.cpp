@@ -20,7 +20,7 @@ namespace siteagent::app {
 namespace {
 
 const std::vector<std::string_view> commands = {
-    "validate", "diagnose", "plan", "orphans", "plugin"};
+    "validate", "diagnose", "offering-options", "plan", "orphans", "plugin"};
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
     "--mode",
@@ -29,6 +29,8 @@ const std::vector<std::string_view> options = {
     "--workers",
     "--plugin-dir",
     "--json",
+    "--offering",
+    "--role",
     "--delete",
     "--help",
     "--version"};
@@ -37,7 +39,7 @@ const std::vector<std::string_view> modes = {
 
 bool takes_value(std::string_view word) {
   return word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
-         word == "--workers" || word == "--plugin-dir";
+         word == "--workers" || word == "--plugin-dir" || word == "--offering";
 }
 
 bool is_one_of(std::string_view word, const std::vector<std::string_view>& words) {
@@ -80,6 +82,11 @@ std::optional<std::string> find_typo(int argc, const char* const* argv) {
 
 void add_config(CLI::App& app, command_line& made) {
   app.add_option("-c,--config-file", made.config_file, "The YAML file")->capture_default_str();
+}
+
+void add_offering(CLI::App& app, command_line& made) {
+  app.add_option("--offering", made.offering, "Only the offering with this UUID")
+      ->type_name("UUID");
 }
 
 void add_json(CLI::App& app, command_line& made) {
@@ -133,12 +140,23 @@ void describe_commands(CLI::App& app, command_line& made) {
       ),
       made
   );
-  add_config(
-      *add(
-          app, "diagnose", "Ask Waldur and every plugin whether they can be used", command::diagnose
-      ),
-      made
+  CLI::App* diagnose =
+      add(app, "diagnose", "Ask Waldur and every plugin whether they can be used", command::diagnose
+      );
+  add_config(*diagnose, made);
+  add_offering(*diagnose, made);
+  add_json(*diagnose, made);
+  diagnose->add_flag(
+      "--role", made.role, "Print the least rights the plugins' credentials need, and nothing else"
   );
+  CLI::App* form =
+      add(app,
+          "offering-options",
+          "Print the order form's options for Waldur: what can be ordered now",
+          command::offering_options);
+  add_config(*form, made);
+  add_offering(*form, made);
+  add_json(*form, made);
   CLI::App* plan =
       add(app,
           "plan",

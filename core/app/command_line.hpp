@@ -21,6 +21,7 @@ struct command_line {
     diagnose,
     plan,
     orphans,
+    offering_options,
     plugin_list,
     plugin_inspect
   };
@@ -32,8 +33,10 @@ struct command_line {
   unsigned workers = 64;
   std::vector<std::string> plugin_directories; // --plugin-dir, in order
   std::string plugin;                          // of plugin inspect
+  std::string offering;                        // --offering; empty: all of the file
   bool json = false;                           // --json: a document instead of lines
   bool remove = false;                         // orphans --delete
+  bool role = false;                           // diagnose --role
 };
 
 // The arguments, or the exit code after help, version or a usage error was printed.

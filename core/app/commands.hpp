@@ -9,6 +9,7 @@ namespace siteagent::app {
 int run_agent(const command_line& line);
 int run_validate(const command_line& line);
 int run_diagnose(const command_line& line);
+int run_offering_options(const command_line& line);
 int run_plan(const command_line& line);
 int run_orphans(const command_line& line);
 int run_plugin_list(const command_line& line);

@@ -26,6 +26,8 @@ int dispatch(const command_line& line) {
     return siteagent::app::run_plan(line);
   case command_line::command::orphans:
     return siteagent::app::run_orphans(line);
+  case command_line::command::offering_options:
+    return siteagent::app::run_offering_options(line);
   case command_line::command::plugin_list:
     return siteagent::app::run_plugin_list(line);
   case command_line::command::plugin_inspect:
@@ -49,8 +51,10 @@ int main(int argc, char** argv) {
     siteagent::net::initialise_process();
     const command_line& line = std::get<command_line>(parsed);
     if (line.what != command_line::command::run) {
-      // These talk to a person; only what is wrong is logged.
-      siteagent::observe::set_up_logs(siteagent::observe::level::warning);
+      // These talk to a person, or print what a program reads; only what is wrong is logged.
+      siteagent::observe::set_up_logs(
+          siteagent::observe::level::warning, siteagent::observe::log_to_stderr
+      );
     }
     const int code = dispatch(line);
     // Somebody piped us into a reader that went away: no success.

@@ -30,6 +30,15 @@ std::optional<config::agent_config> load_for_command(const command_line& line, b
     std::cerr << f.text() << '\n';
   }
   fine = fine && !config->has_errors();
+  if (!line.offering.empty()) {
+    const auto wanted = base::uuid::parse(line.offering);
+    std::erase_if(config->offerings, [&](const config::offering& o) { return o.uuid != wanted; });
+    if (config->offerings.empty()) {
+      std::cerr << line.config_file << ": no usable offering with waldur_offering_uuid "
+                << line.offering << "; check --offering\n";
+      return std::nullopt;
+    }
+  }
   return *std::move(config);
 }
 

@@ -13,7 +13,7 @@
 namespace siteagent::app {
 
 // nullopt: the file cannot be used; findings are on stderr. A file with some bad offerings is
-// used for the others; `fine` turns false.
+// used for the others; `fine` turns false. With --offering only that one is left.
 std::optional<config::agent_config> load_for_command(const command_line& line, bool& fine);
 
 // Wraps the plugins of an offering, for example to keep them from writing.

@@ -110,6 +110,8 @@ void set_up_logs(level lowest, const std::string& path) {
   spdlog::sink_ptr sink;
   if (path.empty()) {
     sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
+  } else if (path == log_to_stderr) {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   } else {
     create_private(path);
     sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);

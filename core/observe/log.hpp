@@ -20,6 +20,9 @@ enum class level : std::uint8_t { debug, info, warning, error };
 
 using field = std::pair<std::string_view, std::string>;
 
+// A path that stands for stderr.
+inline constexpr const char* log_to_stderr = "stderr:";
+
 // Where lines go; call once, before the first line, while one thread runs. `path` "" = stdout; a
 // file is opened for appending with mode 0600. Throws std::runtime_error when it cannot be opened.
 // Without this call lines from `info` on go to stdout.

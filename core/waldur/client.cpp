@@ -109,7 +109,16 @@ base::result<offering> client::get_offering(const base::uuid& offering_id) {
       impl_->http.get(
           what,
           item(offerings_path, offering_id),
-          fields({"components", "customer_uuid", "partitions", "plugin_options"})
+          fields(
+              {"components",
+               "customer_uuid",
+               "name",
+               "options",
+               "partitions",
+               "plugin_options",
+               "state",
+               "type"}
+          )
       ),
       [&](const json& j) { return decode_offering(j, impl_->warner(what)); }
   );

@@ -208,7 +208,11 @@ base::result<offering> decode_offering(const base::json& j, const warn_function&
   }
   offering out;
   out.customer = optional_uuid(j, "customer_uuid");
+  out.name = text(j, "name");
+  out.type = text(j, "type");
+  out.state = text(j, "state");
   out.plugin_options = object_or_empty(j, "plugin_options");
+  out.options = object_or_empty(j, "options");
   for (const base::json& item : j["components"].items()) {
     auto type = required_text(item, "type");
     if (!type) {

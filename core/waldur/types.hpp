@@ -63,9 +63,13 @@ struct offering_component {
 };
 
 struct offering {
+  std::string name;
+  std::string type;  // Marketplace.Slurm | ...; "" = not shown
+  std::string state; // Draft | Active | Paused | Archived | Unavailable; "" = not shown
   std::vector<offering_component> components;
   std::optional<base::uuid> customer;
   base::json plugin_options;
+  base::json options; // the order form: {"order":[],"options":{}}; {} when absent
 };
 
 struct plan {

@@ -144,6 +144,27 @@ public:
     run.finish();
   }
 
+  // Nothing here asks for rights; the form may offer the attributes evaluate_order knows.
+  void describe(sagent::call& call, const sagent::request& request) override {
+    const script::run run(script_, "describe", call);
+    const std::string what = parse(request.body)["what"].string_or("");
+    if (what == "role") {
+      call.emit(json::object({{"rights", json::array()}}).dump());
+    } else if (what == "options") {
+      for (const char* decision : {"reject", "wait"}) {
+        call.emit(json::object({{"name", decision},
+                                {"label", std::string("Reason to ") + decision},
+                                {"type", "string"},
+                                {"required", false},
+                                {"help_text", "A text here decides the order so."}}
+        ).dump());
+      }
+    } else {
+      throw sagent::failure(SAGENT_E_UNSUPPORTED, "describe knows 'role' and 'options'");
+    }
+    run.finish();
+  }
+
 private:
   null_backend(sagent::host host, const json& settings)
       : host_(host), store_(settings["state_file"].string_or("")), script_(settings),

@@ -31,7 +31,7 @@ inline constexpr const char* settings_schema = R"json({
             "enum": [
               "ping", "evaluate_order", "create_resource", "delete_resource", "pause", "downscale",
               "restore", "pull_resources", "report_usage", "list_resources", "set_resource_limits",
-              "diagnostics"
+              "diagnostics", "describe"
             ]
           },
           "nth": {"type": "integer", "minimum": 1},

@@ -424,7 +424,14 @@ base::result<void> read_lists(store& s, const json& d, base::wall_time now) {
 store default_store(base::wall_time now) {
   store s;
   const auto document = json::parse(R"({
-    "customers": 1, "service_providers": 1, "projects": 1, "offerings": 1, "keys": 1,
+    "customers": 1, "service_providers": 1, "projects": 1, "keys": 1,
+    "offerings": [{"options": {
+      "order": ["location", "size", "image", "ssh_public_key"],
+      "options": {
+        "location": {"type": "string", "label": "Location", "required": false},
+        "size": {"type": "string", "label": "Size", "required": false},
+        "image": {"type": "string", "label": "Image", "required": false},
+        "ssh_public_key": {"type": "text", "label": "SSH public key", "required": true}}}}],
     "users": [
       {"username": "agent", "full_name": "Site agent",
        "token": "e2e0000000000000000000000000token001",

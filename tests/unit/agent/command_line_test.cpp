@@ -65,6 +65,12 @@ TEST(command_line, knows_its_subcommands) {
   EXPECT_EQ(parsed({"validate", "-c", "x"}).what, command::validate);
   EXPECT_EQ(parsed({"validate", "-c", "x"}).config_file, "x");
   EXPECT_EQ(parsed({"diagnose", "-c", "x", "--plugin-dir", "d"}).what, command::diagnose);
+  const command_line diagnose = parsed({"diagnose", "--offering", "u", "--json", "--role"});
+  EXPECT_EQ(diagnose.offering, "u");
+  EXPECT_TRUE(diagnose.json && diagnose.role);
+  const command_line form = parsed({"offering-options", "-c", "x", "--offering=u", "--json"});
+  EXPECT_EQ(form.what, command::offering_options);
+  EXPECT_EQ(form.offering, "u");
   EXPECT_EQ(parsed({"plugin", "list"}).what, command::plugin_list);
   const command_line inspect = parsed({"plugin", "inspect", "azure", "--plugin-dir", "d"});
   EXPECT_EQ(inspect.what, command::plugin_inspect);

@@ -426,4 +426,19 @@ TEST_F(null_plugin, tells_its_diagnostics) {
   EXPECT_EQ(check["detail"], json("0 resources"));
 }
 
+TEST_F(null_plugin, describes_an_empty_role_and_the_attributes_it_knows) {
+  const auto i = open();
+  host::call_request asked;
+  asked.body.set("what", "role");
+  EXPECT_EQ(one(*i, operation::describe, asked)["rights"].size(), 0u);
+  asked.body.set("what", "options");
+  const auto options = i->call(operation::describe, asked);
+  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_EQ(options->size(), 2u);
+  EXPECT_EQ((*options)[0]["name"], json("reject"));
+  EXPECT_EQ((*options)[1]["name"], json("wait"));
+  asked.body.set("what", "weather");
+  EXPECT_EQ(i->call(operation::describe, asked).error().code, error_code::unsupported);
+}
+
 } // namespace

@@ -200,7 +200,8 @@ TEST_F(waldur_client, gets_the_offering_with_the_fields_it_needs) {
   EXPECT_EQ(
       request(0).url,
       root + "marketplace-provider-offerings/e2ef0000000000000000000000000201/"
-             "?field=components&field=customer_uuid&field=partitions&field=plugin_options"
+             "?field=components&field=customer_uuid&field=name&field=options&field=partitions"
+             "&field=plugin_options&field=state&field=type"
   );
 }
 

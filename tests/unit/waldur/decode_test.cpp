@@ -237,6 +237,23 @@ TEST(decode_offering, reads_components_of_every_billing_type) {
   EXPECT_EQ(warnings.size(), 2U);
 }
 
+TEST(decode_offering, reads_what_orders_depend_on) {
+  const auto o = decode_offering(
+      parse(R"({"name":"VM","type":"Marketplace.Slurm","state":"Active","components":[],
+                "options":{"order":["size"],"options":{"size":{"type":"string"}}}})"),
+      nullptr
+  );
+  ASSERT_TRUE(o.has_value());
+  EXPECT_EQ(o->name, "VM");
+  EXPECT_EQ(o->type, "Marketplace.Slurm");
+  EXPECT_EQ(o->state, "Active");
+  EXPECT_EQ(o->options.at({"options", "size", "type"}).string(), "string");
+  const auto bare = decode_offering(parse(R"({"components":[],"options":null})"), nullptr);
+  ASSERT_TRUE(bare.has_value());
+  EXPECT_EQ(bare->state, "");
+  EXPECT_TRUE(bare->options.is_object());
+}
+
 TEST(decode_offering, does_not_take_absent_components_for_none) {
   EXPECT_EQ(decode_offering(parse("{}"), {}).error().message, "field 'components' is missing");
   EXPECT_TRUE(decode_offering(parse(R"({"components":[]})"), {}).has_value());
