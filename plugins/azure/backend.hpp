@@ -44,6 +44,7 @@ public:
   void list_resources(sagent::call& call, const sagent::request& request) override;
   void set_resource_limits(sagent::call& call, const sagent::request& request) override;
   void diagnostics(sagent::call& call, const sagent::request& request) override;
+  void describe(sagent::call& call, const sagent::request& request) override;
   void add_members(sagent::call& call, const sagent::request& request) override;
   void remove_members(sagent::call& call, const sagent::request& request) override;
 

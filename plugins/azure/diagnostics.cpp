@@ -2,9 +2,8 @@
 #include "plugins/azure/diagnostics.hpp"
 
 #include "core/base/text.hpp"
-#include "plugins/azure/azure_checks.hpp"
 #include "plugins/azure/error_map.hpp"
-#include "plugins/azure/order.hpp"
+#include "plugins/azure/role_definition.hpp"
 
 namespace siteagent::azure {
 
@@ -35,67 +34,130 @@ check_provider(const services& cloud, const arm::scope& call, std::string_view p
   if (!state) {
     return failed(name, state.error());
   }
-  const bool registered = base::equals_ignoring_case(*state, "Registered");
+  if (base::equals_ignoring_case(*state, "Registered")) {
+    return {name, true, "registered"};
+  }
+  const bool under_way = base::equals_ignoring_case(*state, "Registering");
   return {
       name,
-      registered,
-      registered ? "registered"
-                 : *state + "; run: az provider register --namespace " + std::string(provider)};
+      false,
+      *state + (under_way ? "; wait some minutes, then ask again"
+                          : "; an owner or contributor of the subscription runs: az provider "
+                            "register --namespace " +
+                                std::string(provider))};
 }
 
-check_result check_group(const services& cloud, const settings& s, const arm::scope& call) {
+struct group_check {
+  check_result result;
+  bool exists = false;
+};
+
+group_check check_group(const services& cloud, const settings& s, const arm::scope& call) {
   const auto group = cloud.resources().group(call, s.default_resource_group);
   if (!group) {
-    return failed("default_resource_group", group.error());
+    // Existing is what rights can be asked for; a missing right to look is found there.
+    return {failed("default_resource_group", group.error()), true};
   }
   return {
-      "default_resource_group",
-      true,
-      s.default_resource_group +
-          (*group ? " exists" : " does not exist yet; the first order makes it")};
+      {"default_resource_group",
+       true,
+       s.default_resource_group +
+           (*group ? " exists" : " does not exist yet; the first order makes it")},
+      group->has_value()};
 }
 
-// The defaults as an order of their own; what is not set is chosen by each order.
-check_result check_defaults(const services& cloud, const settings& s, const arm::scope& call) {
-  const auto order = read_defaults(base::json::object(), s);
-  if (!order) {
-    return {"defaults", true, order.error().message + "; each order must name it"};
+std::string remedy(right_area area, const settings& s) {
+  const std::string who = s.client_id.empty() ? "<object id of the identity>" : s.client_id;
+  return "; create or update the role that 'diagnose --role' prints, then: az role assignment "
+         "create --assignee " +
+         who + " --role '" + role_name(area, s) + "' --scope " + scope_of(area, s);
+}
+
+check_result check_area(
+    const services& cloud,
+    const settings& s,
+    const arm::scope& call,
+    const std::vector<std::string>& needed,
+    right_area area
+) {
+  const std::string scope = scope_of(area, s);
+  const std::string name = "permissions at " + scope;
+  const auto held = read_allowances(cloud.arm(), call, scope);
+  if (!held) {
+    const bool forbidden = reason_of(held.error()) == reason::permission;
+    return {name, false, held.error().message + (forbidden ? remedy(area, s) : "")};
   }
-  const auto checked = check_with_azure(cloud, call, *order);
-  if (!checked) {
-    return failed("defaults", checked.error());
+  std::vector<std::string> missing;
+  for (const std::string& action : needed) {
+    if (!is_allowed(*held, action)) {
+      missing.push_back(action);
+    }
+  }
+  if (missing.empty()) {
+    return {name, true, "all " + std::to_string(needed.size()) + " actions are allowed"};
   }
   return {
-      "defaults",
-      true,
-      order->size + " in " + order->location + " with " + order->image.text() + " (version " +
-          checked->version + ")"};
+      name,
+      false,
+      std::to_string(missing.size()) + " of " + std::to_string(needed.size()) +
+          " actions are missing: " + base::join(missing, ", ") + remedy(area, s)};
 }
 
 } // namespace
 
+std::vector<check_result> check_rights(
+    const services& cloud, const settings& s, const arm::scope& call, const circumstances& c
+) {
+  const std::vector<right> rights = required_rights(s, c);
+  std::vector<check_result> out;
+  for (const right_area area : all_areas) {
+    const std::vector<std::string> needed = actions_in(rights, area);
+    if (!needed.empty()) {
+      out.push_back(check_area(cloud, s, call, needed, area));
+    }
+  }
+  return out;
+}
+
 std::vector<check_result>
 diagnose(const services& cloud, const settings& s, const arm::scope& call) {
-  std::vector<check_result> out;
+  first_contact contact = greet(cloud, s, call);
+  std::vector<check_result> out = std::move(contact.checks);
+  const auto add = [&out](std::vector<check_result> more) {
+    out.insert(
+        out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end())
+    );
+  };
   const auto token = cloud.arm().authenticate(call);
   out.push_back(
       token ? check_result{"credentials", true, "token for client " + s.client_id}
             : failed("credentials", token.error())
   );
-  if (!token) {
+  if (!token || !contact.reached) {
+    out.push_back(
+        {"further checks",
+         false,
+         "subscription, providers, permissions, size, image and quota were not looked at; correct "
+         "the above first"}
+    );
     return out;
   }
   out.push_back(check_subscription(cloud, s, call));
-  if (!out.back().ok) {
-    return out;
-  }
-  for (const std::string_view provider : {"Microsoft.Compute", "Microsoft.Network"}) {
+  circumstances now;
+  now.unregistered.clear();
+  for (const std::string_view provider : providers) {
     out.push_back(check_provider(cloud, call, provider));
+    if (!out.back().ok) {
+      now.unregistered.push_back(provider);
+    }
   }
   if (s.is_shared_group()) {
-    out.push_back(check_group(cloud, s, call));
+    group_check group = check_group(cloud, s, call);
+    out.push_back(std::move(group.result));
+    now.group_exists = group.exists;
   }
-  out.push_back(check_defaults(cloud, s, call));
+  add(check_rights(cloud, s, call, now));
+  add(check_defaults(cloud, s, call));
   return out;
 }
 
