@@ -48,6 +48,7 @@ constexpr auto others = std::to_array<other_right>({
     {"Microsoft.Compute/locations/vmSizes/read", right_area::subscription},
     {"Microsoft.Compute/locations/usages/read", right_area::subscription},
     {"Microsoft.Compute/locations/operations/read", right_area::subscription},
+    {"Microsoft.Compute/locations/diskOperations/read", right_area::subscription},
     {"Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/read",
      right_area::subscription},
     {"Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read",
