@@ -16,6 +16,7 @@ bool seed_flag(behaviour& b, std::string_view key, const json& value) {
       {"rule_writes_supersede", &b.rule_writes_supersede},
       {"repeat_items_across_pages", &b.repeats_items},
       {"empty_pages", &b.empty_pages},
+      {"hide_stopped_disks", &b.hides_stopped_disks},
       {"resizes_across_families", &b.resizes_across_families},
   };
   for (const auto& [name, flag] : flags) {

@@ -26,6 +26,7 @@ struct behaviour {
   bool repeats_items = false;                 // the last item of a page opens the next one, too
   bool empty_pages = false;                   // every list starts with an empty page
   std::chrono::seconds next_link_life{0};     // 0 = for ever
+  bool hides_stopped_disks = false;           // type and size of a deallocated machine's OS disk
   bool resizes_across_families = false;       // also while the machine is allocated
   std::map<std::string, std::int64_t> limits; // of the network provider, lower-case names
   std::set<std::string> accepted_terms;       // "publisher:offer:plan" in lower case, "*" = all

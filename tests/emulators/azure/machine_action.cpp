@@ -133,6 +133,19 @@ std::optional<reply> answer_at_once(context& c, resource& machine, std::string_v
   return generalizes ? generalize(c, machine) : simulate_eviction(c, machine);
 }
 
+std::optional<reply> check_hibernation(const resource& machine) {
+  if (machine.body.at({"properties", "additionalCapabilities", "hibernationEnabled"}).boolean() ==
+      true) {
+    return std::nullopt;
+  }
+  return error_reply(
+      409,
+      {"OperationNotAllowed",
+       "Hibernating VM '" + machine.path.name +
+           "' is not allowed: hibernation is not enabled on it."}
+  );
+}
+
 std::optional<reply> check_command(const context& c) {
   if (c.body["commandId"].is_string()) {
     return std::nullopt;
@@ -173,6 +186,11 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
   if (!bad && row->action == action::run_command) {
     bad = check_command(c);
   }
+  const bool hibernates = row->action == action::deallocate &&
+                          equals_ignoring_case(c.http.parameter("hibernate"), "true");
+  if (!bad && hibernates) {
+    bad = check_hibernation(*machine);
+  }
   if (bad) {
     return *bad;
   }
@@ -181,6 +199,8 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
     machine->machine.power_before = machine->machine.power;
   }
   machine->state = provisioning::updating;
+  machine->machine.hibernated =
+      hibernates || (machine->machine.hibernated && row->action != action::start);
   if (row->during != power::none && !(row->action == action::start && was_running)) {
     set_power(*machine, row->during, c.now());
   }

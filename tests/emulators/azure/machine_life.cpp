@@ -178,8 +178,14 @@ void complete_update(world& w, resource& machine, base::wall_time now) {
     disk->body.member_ref("properties").set("diskSizeGB", *size);
     show_disk_details(*disk, now);
   }
-  if (machine.machine.power != power::none) {
-    attach_interfaces(w, machine);
+  for (const auto& key : machine.uses) {
+    auto* r = w.find(key);
+    // One that a failed create holds stays held.
+    if (r != nullptr && r->path.kind == kind::network_interface && r->interface.mac.empty() &&
+        r->interface.reserved_for.empty()) {
+      r->interface.mac = w.new_mac();
+      w.touch_etag(*r);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Updating machines: what a PUT or PATCH changes in one that is there.
+#include "handlers.hpp"
 #include "machine.hpp"
 #include "operations.hpp"
 #include "render.hpp"
@@ -232,6 +233,17 @@ reply start_machine(context& c, resource& r, int status) {
   reply answer = answer_with(c, r, status);
   add_monitor_headers(c, op, monitors::async, answer);
   return answer;
+}
+
+reply list_machine_sizes(context& c, const resource_path& path) {
+  const auto* machine = c.world.find(path.key());
+  if (machine == nullptr) {
+    return resource_not_found(path);
+  }
+  const auto* size = c.world.offer.find_size(size_of(machine->body), machine->location);
+  const bool anywhere = size == nullptr || c.world.behaviour.resizes_across_families ||
+                        machine->machine.power == power::deallocated;
+  return list_sizes(c, machine->location, anywhere ? std::string() : size->family);
 }
 
 reply update_machine(context& c, resource& existing, const resource_path& path, bool is_patch) {

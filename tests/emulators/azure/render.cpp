@@ -207,6 +207,9 @@ json statuses(world& w, const resource& r, base::wall_time now) {
   if (!p.is_null()) {
     list.push_back(p);
   }
+  if (r.machine.hibernated && r.machine.power == power::deallocated) {
+    list.push_back(status("HibernationState/Hibernated", "Info", "VM hibernated"));
+  }
   return list;
 }
 
@@ -234,6 +237,9 @@ void add_guest_parts(const resource& r, base::wall_time now, json& view) {
 
 json render(world& w, resource& r) {
   json body = r.body;
+  if (r.path.kind == kind::ssh_key) {
+    return body; // written at once, it has no state
+  }
   const bool network = is_network(r.path.kind);
   if (network) {
     body.set("etag", r.etag);
@@ -263,8 +269,15 @@ json render(world& w, resource& r) {
     render_disk(w, r, body);
     break;
   case kind::virtual_machine:
+    if (w.behaviour.hides_stopped_disks && r.machine.power == power::deallocated) {
+      auto& disk = properties.member_ref("storageProfile").member_ref("osDisk");
+      disk.erase("diskSizeGB");
+      disk.member_ref("managedDisk").erase("storageAccountType");
+    }
+    break;
   case kind::security_rule:
   case kind::application_group:
+  case kind::ssh_key:
     break;
   }
   return body;
