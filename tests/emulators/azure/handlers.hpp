@@ -35,12 +35,17 @@ reply put_machine(context& c, const resource_path& path);
 reply patch_machine(context& c, const resource_path& path);
 reply delete_machine(context& c, const resource_path& path);
 reply get_machine(context& c, const resource_path& path);
+// What it may be resized to as it is now.
+reply list_machine_sizes(context& c, const resource_path& path);
 reply get_instance_view(context& c, const resource_path& path);
 reply list_machines(context& c, std::string_view group, std::string_view location);
 reply machine_action(context& c, const resource_path& path, std::string_view verb);
 reply put_disk(context& c, const resource_path& path);
 reply patch_disk(context& c, const resource_path& path);
 reply delete_disk(context& c, const resource_path& path);
+reply put_ssh_key(context& c, const resource_path& path);
+reply delete_ssh_key(context& c, const resource_path& path);
+reply generate_ssh_key(context& c, const resource_path& path);
 
 // Terms of images (marketplace.cpp). `segments`: those behind "Microsoft.MarketplaceOrdering";
 // nullopt: not served.
@@ -53,7 +58,8 @@ reply get_subscription(context& c);
 reply list_tenants(context& c);
 reply list_locations(context& c);
 reply list_skus(context& c);
-reply list_sizes(context& c, std::string_view location);
+// `family`: "" = all
+reply list_sizes(context& c, std::string_view location, std::string_view family = {});
 reply list_compute_usages(context& c, std::string_view location);
 reply list_network_usages(context& c, std::string_view location);
 reply list_providers(context& c);

@@ -30,6 +30,7 @@ const std::vector<kind_info>& all_kinds() {
       {kind::network_interface, "Microsoft.Network", "networkInterfaces", "", "networkInterfaces"},
       {kind::virtual_machine, "Microsoft.Compute", "virtualMachines", "", "virtualMachines"},
       {kind::disk, "Microsoft.Compute", "disks", "", "disks"},
+      {kind::ssh_key, "Microsoft.Compute", "sshPublicKeys", "", "sshPublicKeys"},
   };
   return kinds;
 }

@@ -20,6 +20,7 @@ enum class kind : std::uint8_t {
   network_interface,
   virtual_machine,
   disk,
+  ssh_key,
 };
 
 struct kind_info {

@@ -215,10 +215,11 @@ reply list_skus(context& c) {
   return json_reply(200, json::object({{"value", value}}));
 }
 
-reply list_sizes(context& c, std::string_view location) {
+reply list_sizes(context& c, std::string_view location, std::string_view family) {
   json value = json::array();
   for (const auto& s : c.world.offer.sizes) {
-    if (c.world.offer.find_size(s.name, location) == nullptr) {
+    if (c.world.offer.find_size(s.name, location) == nullptr ||
+        (!family.empty() && !equals_ignoring_case(s.family, family))) {
       continue;
     }
     value.push_back(json::object(
@@ -235,8 +236,16 @@ reply list_sizes(context& c, std::string_view location) {
 
 namespace {
 
+constexpr std::string_view moves =
+    "CrossResourceGroupResourceMove, CrossSubscriptionResourceMove, ";
+constexpr std::string_view tracked = "SupportsTags, SupportsLocation";
+
+// A type that has resources of its own names what they can and the version clients fall back to.
 json type_entry(
-    const world& w, std::string_view name, std::initializer_list<const char*> versions
+    const world& w,
+    std::string_view name,
+    std::initializer_list<const char*> versions,
+    const std::string& capabilities
 ) {
   json locations = json::array();
   for (const auto& l : w.offer.locations) {
@@ -246,19 +255,34 @@ json type_entry(
   for (const auto* version : versions) {
     list.push_back(version);
   }
-  return json::object(
+  json entry = json::object(
       {{"resourceType", name},
        {"locations", locations},
        {"apiVersions", list},
-       {"defaultApiVersion", list[0]},
-       {"apiProfiles", json::array()},
-       {"capabilities", "CrossResourceGroupResourceMove, SupportsTags, SupportsLocation"}}
+       {"capabilities", capabilities}}
   );
+  if (capabilities != "None") {
+    entry.set("defaultApiVersion", list[0]);
+  }
+  return entry;
+}
+
+std::string capabilities_of(const kind_info& info) {
+  if (!info.child.empty()) {
+    return "None";
+  }
+  std::string text(info.kind == kind::ssh_key ? std::string_view() : moves);
+  if (info.kind == kind::virtual_machine) {
+    text += "SystemAssignedResourceIdentity, ";
+  }
+  return text + std::string(tracked);
 }
 
 json resource_types(const world& w, std::string_view provider) {
   json list = json::array();
-  std::vector<std::string> seen;
+  const auto add = [&](std::string_view name, const char* version, std::string_view capabilities) {
+    list.push_back(type_entry(w, name, {version}, std::string(capabilities)));
+  };
   for (const auto& info : all_kinds()) {
     if (!equals_ignoring_case(info.provider, provider)) {
       continue;
@@ -267,25 +291,52 @@ json resource_types(const world& w, std::string_view provider) {
     if (!info.child.empty()) {
       name += "/" + std::string(info.child);
     }
+    const std::string able = capabilities_of(info);
     list.push_back(
-        provider == "Microsoft.Network" ? type_entry(w, name, {"2024-05-01", "2023-09-01"})
-        : info.kind == kind::disk       ? type_entry(w, name, {"2024-03-02", "2023-04-02"})
-                                        : type_entry(w, name, {"2024-07-01", "2023-09-01"})
+        provider == "Microsoft.Network" ? type_entry(w, name, {"2024-05-01", "2023-09-01"}, able)
+        : info.kind == kind::disk       ? type_entry(w, name, {"2024-03-02", "2023-04-02"}, able)
+                                        : type_entry(w, name, {"2024-07-01", "2023-09-01"}, able)
     );
   }
   if (provider == "Microsoft.Compute") {
-    list.push_back(type_entry(w, "skus", {"2021-07-01"}));
-    list.push_back(type_entry(w, "locations/vmSizes", {"2024-07-01"}));
-    list.push_back(type_entry(w, "locations/usages", {"2024-07-01"}));
-    list.push_back(type_entry(w, "locations/publishers", {"2024-07-01"}));
+    add("skus", "2021-07-01", "None");
+    for (const auto* name :
+         {"locations/operations",
+          "locations/vmSizes",
+          "locations/usages",
+          "locations/publishers"}) {
+      add(name, "2024-07-01", "None");
+    }
   }
   if (provider == "Microsoft.Network") {
-    list.push_back(type_entry(w, "locations/usages", {"2024-05-01"}));
+    for (const auto* name :
+         {"locations/operations", "locations/operationResults", "locations/usages"}) {
+      add(name, "2024-05-01", "None");
+    }
   }
   if (provider == "Microsoft.Resources") {
-    list.push_back(type_entry(w, "resourceGroups", {"2021-04-01"}));
+    add("resourceGroups", "2021-04-01", tracked);
+    add("deployments", "2021-04-01", "SupportsTags, SupportsExtension");
+  }
+  if (provider == "Microsoft.Authorization") {
+    add("locks", "2020-05-01", "SupportsExtension");
   }
   return list;
+}
+
+// These answer without being registered.
+bool is_free(std::string_view provider) {
+  for (const auto* name :
+       {"Microsoft.Authorization",
+        "Microsoft.Billing",
+        "Microsoft.Consumption",
+        "Microsoft.CostManagement",
+        "Microsoft.Resources"}) {
+    if (equals_ignoring_case(provider, name)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 json provider_body(const context& c, const std::string& name, const std::string& state) {
@@ -295,7 +346,7 @@ json provider_body(const context& c, const std::string& name, const std::string&
        {"authorizations", json::array()},
        {"resourceTypes", resource_types(c.world, name)},
        {"registrationState", state},
-       {"registrationPolicy", "RegistrationRequired"}}
+       {"registrationPolicy", is_free(name) ? "RegistrationFree" : "RegistrationRequired"}}
   );
 }
 
