@@ -75,6 +75,8 @@ std::optional<reply> check_cores(
 std::optional<reply>
 check_restriction(const context& c, const size_entry& size, std::string_view location);
 bool is_spot(const base::json& body);
+// The code when there is no room for a machine: in its zone, or in the region.
+std::string allocation_failure(const resource& machine);
 
 // The stored body of a new machine.
 base::json build_machine(

@@ -228,7 +228,7 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
   if (row->action == action::start && !was_running && !op.planned &&
       c.world.offer.is_restricted(size, machine->location, true)) {
     op.planned = operation_status::failed;
-    op.error_code = "AllocationFailed";
+    op.error_code = allocation_failure(*machine);
   }
   reply answer = empty_reply(202);
   add_monitor_headers(c, op, monitors::async_and_location, answer);

@@ -41,6 +41,10 @@ std::int64_t count_cores(
 
 } // namespace
 
+std::string allocation_failure(const resource& machine) {
+  return machine.body["zones"].size() > 0 ? "ZonalAllocationFailed" : "AllocationFailed";
+}
+
 std::int64_t used_cores(
     const world& w,
     std::string_view subscription,

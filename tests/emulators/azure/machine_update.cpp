@@ -228,7 +228,7 @@ reply start_machine(context& c, resource& r, int status) {
   const std::string size = r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or("");
   if (!op.planned && c.world.offer.is_restricted(size, r.location, true)) {
     op.planned = operation_status::failed;
-    op.error_code = "AllocationFailed";
+    op.error_code = allocation_failure(r);
   }
   reply answer = answer_with(c, r, status);
   add_monitor_headers(c, op, monitors::async, answer);

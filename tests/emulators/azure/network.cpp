@@ -226,10 +226,18 @@ std::optional<reply> check_put(const network_put& p, const network_kind& row) {
   return bad ? bad : refuse_if_busy(p);
 }
 
+std::vector<std::string> keys_of(const std::vector<std::string>& ids) {
+  std::vector<std::string> keys;
+  for (const auto& id : ids) {
+    keys.push_back(key_of(id));
+  }
+  return keys;
+}
+
 // As far as a reader sees it: what the platform fills in does not count.
 bool looks_same(const resource& a, const resource& b) {
   return a.body["tags"] == b.body["tags"] && a.body["properties"] == b.body["properties"] &&
-         a.uses == b.uses;
+         keys_of(a.uses) == keys_of(b.uses);
 }
 
 reply start_write(const network_put& p, resource& stored, std::vector<std::string> also) {
@@ -280,19 +288,15 @@ reply put_network(context& c, const resource_path& path) {
     return *bad;
   }
   const bool is_new = p.existing == nullptr;
-  const auto ready = is_new || p.existing->state == provisioning::succeeded;
-  if (!is_new) {
+  if (is_new) {
+    r.unseen_reads = c.world.quotas_checked ? c.world.behaviour.missing_first_reads : 0;
+  } else {
     r.interface = p.existing->interface;
     r.address = p.existing->address;
     r.undo = path.kind == kind::security_rule ? p.existing->body : json();
-    std::vector<std::string> keys;
-    for (const auto& id : r.uses) {
-      keys.push_back(key_of(id));
-    }
-    r.uses = std::move(keys);
   }
-  const bool same = !is_new && ready && looks_same(*p.existing, r);
-  r.unseen_reads = is_new && c.world.quotas_checked ? c.world.behaviour.missing_first_reads : 0;
+  const bool same =
+      !is_new && p.existing->state == provisioning::succeeded && looks_same(*p.existing, r);
   auto& stored = c.world.put(std::move(r));
   c.world.touch_etag(stored);
   std::vector<std::string> also;

@@ -156,11 +156,12 @@ void default_error(operation& op) {
   if (op.error_message.empty()) {
     if (op.status == operation_status::canceled) {
       op.error_message = "Operation was canceled.";
-    } else if (op.error_code == "AllocationFailed") {
-      op.error_message =
-          "Allocation failed. We do not have sufficient capacity for the requested VM size in this "
-          "region. Read more about improving likelihood of allocation success at "
-          "https://aka.ms/allocation-guidance";
+    } else if (op.error_code == "AllocationFailed" || op.error_code == "ZonalAllocationFailed") {
+      op.error_message = "Allocation failed. We do not have sufficient capacity for the requested "
+                         "VM size in this " +
+                         std::string(op.error_code.front() == 'Z' ? "zone" : "region") +
+                         ". Read more about improving likelihood of allocation success at "
+                         "https://aka.ms/allocation-guidance";
     } else {
       op.error_message = "An internal execution error occurred. Please retry later.";
     }

@@ -653,6 +653,16 @@ TEST_F(azure_machine_rules, a_described_interface_that_cannot_be_made_leaves_not
   EXPECT_EQ(get(vm).status, 404);
 }
 
+TEST_F(azure_machine_rules, a_zone_without_room_fails_the_create_by_its_own_code) {
+  make_network();
+  seed(R"({"restrictions":[{"size":"Standard_B2s","reason":"AllocationFailed"}]})");
+  auto body = machine_body();
+  body.set("zones", json::array({"1"}));
+  const auto end = settle(put(vm, body.dump()));
+  EXPECT_EQ(end.code(), "ZonalAllocationFailed");
+  EXPECT_NE(end.message().find("in this zone."), std::string::npos);
+}
+
 TEST_F(azure_machine_rules, an_identity_gets_its_ids) {
   make_machine();
   const auto begun = arm("PATCH", vm, parsed(R"({"identity":{"type":"SystemAssigned"}})"));
