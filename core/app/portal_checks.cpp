@@ -20,6 +20,15 @@ std::string give_role(const config::offering& offering, const std::string& user)
          " on offering " + offering.uuid.hex();
 }
 
+// The client says what failed and why; this adds what helps here.
+std::string with_remedy(const base::error& e, const config::offering& offering) {
+  if (e.code == base::error_code::forbidden || e.code == base::error_code::not_found) {
+    return e.message + give_role(offering, "of the token");
+  }
+  const bool passing = e.http_status != 0 && base::class_of(e.code) == base::error_class::transient;
+  return passing ? e.message + "; try again later" : e.message;
+}
+
 bool is_scope(const json& grant, const std::optional<base::uuid>& wanted) {
   const auto scope = base::uuid::parse(grant["scope_uuid"].string_or(""));
   return scope && wanted && *scope == *wanted;
@@ -105,7 +114,12 @@ void check_power_option(
   }
 }
 
-void check_keys(waldur::client& client, const waldur::offering& seen, check_report& report) {
+void check_keys(
+    waldur::client& client,
+    const config::offering& offering,
+    const waldur::offering& seen,
+    check_report& report
+) {
   if (!seen.customer) {
     return;
   }
@@ -115,7 +129,7 @@ void check_keys(waldur::client& client, const waldur::offering& seen, check_repo
   } else {
     report.failed(
         "SSH keys",
-        keys.error().message + "; orders that name a registered key wait until it can be read"
+        with_remedy(keys.error(), offering) + "; until then orders that name a registered key wait"
     );
   }
 }
@@ -230,7 +244,7 @@ check_portal(const config::offering& offering, check_report& report) {
   report.add(
       user.has_value(),
       "Waldur user",
-      user ? (*user)["username"].string_or("") : user.error().message
+      user ? (*user)["username"].string_or("") : with_remedy(user.error(), offering)
   );
   base::result<waldur::offering> seen = (*client)->get_offering(offering.uuid);
   if (user) {
@@ -238,15 +252,15 @@ check_portal(const config::offering& offering, check_report& report) {
   }
   if (seen) {
     check_offering(offering, *seen, report);
-    check_keys(**client, *seen, report);
+    check_keys(**client, offering, *seen, report);
   } else {
-    report.failed("offering in Waldur", seen.error().message);
+    report.failed("offering in Waldur", with_remedy(seen.error(), offering));
   }
   const base::result<std::vector<waldur::order>> orders = (*client)->list_orders(offering.uuid);
   report.add(
       orders.has_value(),
       "open orders",
-      orders ? std::to_string(orders->size()) : orders.error().message
+      orders ? std::to_string(orders->size()) : with_remedy(orders.error(), offering)
   );
   return seen ? std::optional(*std::move(seen)) : std::nullopt;
 }

@@ -9,14 +9,10 @@ namespace siteagent::azure {
 
 namespace {
 
-check_result failed(std::string name, const base::error& e) {
-  return {std::move(name), false, e.message};
-}
-
 check_result check_subscription(const services& cloud, const settings& s, const arm::scope& call) {
   const auto found = cloud.resources().subscription(call);
   if (!found) {
-    return failed("subscription", found.error());
+    return failed_check("subscription", found.error());
   }
   const std::string state = (*found)["state"].string_or("unknown");
   const bool usable = state == "Enabled" || state == "Warned" || state == "PastDue";
@@ -32,7 +28,7 @@ check_provider(const services& cloud, const arm::scope& call, std::string_view p
   const std::string name = "provider " + std::string(provider);
   const auto state = cloud.resources().registration(call, provider);
   if (!state) {
-    return failed(name, state.error());
+    return failed_check(name, state.error());
   }
   if (base::equals_ignoring_case(*state, "Registered")) {
     return {name, true, "registered"};
@@ -56,7 +52,7 @@ group_check check_group(const services& cloud, const settings& s, const arm::sco
   const auto group = cloud.resources().group(call, s.default_resource_group);
   if (!group) {
     // Existing is what rights can be asked for; a missing right to look is found there.
-    return {failed("default_resource_group", group.error()), true};
+    return {failed_check("default_resource_group", group.error()), true};
   }
   return {
       {"default_resource_group",
@@ -105,6 +101,16 @@ check_result check_area(
 
 } // namespace
 
+check_result failed_check(std::string name, const base::error& e) {
+  std::string text = e.message;
+  if (reason_of(e) == reason::permission) {
+    text += "; the actions that are missing are named below";
+  } else if (base::class_of(e.code) == base::error_class::transient) {
+    text += "; try again later";
+  }
+  return {std::move(name), false, std::move(text)};
+}
+
 std::vector<check_result> check_rights(
     const services& cloud, const settings& s, const arm::scope& call, const circumstances& c
 ) {
@@ -131,7 +137,7 @@ diagnose(const services& cloud, const settings& s, const arm::scope& call) {
   const auto token = cloud.arm().authenticate(call);
   out.push_back(
       token ? check_result{"credentials", true, "token for client " + s.client_id}
-            : failed("credentials", token.error())
+            : failed_check("credentials", token.error())
   );
   if (!token || !contact.reached) {
     out.push_back(

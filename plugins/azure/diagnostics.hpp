@@ -17,6 +17,9 @@ struct check_result {
   std::string detail; // of a failed check: what is wrong, and what to do
 };
 
+// A read that failed, with what to do where Azure's own words do not say it.
+check_result failed_check(std::string name, const base::error& e);
+
 // Read-only. Never fails as a whole: what cannot be checked is a check that failed, and what one
 // check misses does not hide the others.
 std::vector<check_result>

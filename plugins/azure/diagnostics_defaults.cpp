@@ -12,10 +12,6 @@ namespace siteagent::azure {
 
 namespace {
 
-check_result failed(std::string name, const base::error& e) {
-  return {std::move(name), false, e.message};
-}
-
 check_result not_set(std::string name) {
   return {std::move(name), true, "not set; each order must name it"};
 }
@@ -27,7 +23,7 @@ check_result check_location(const services& cloud, const settings& s, const arm:
   }
   const auto all = cloud.resources().locations(call);
   if (!all) {
-    return failed(name, all.error());
+    return failed_check(name, all.error());
   }
   const bool known = std::find(all->begin(), all->end(), s.default_location) != all->end();
   return {
@@ -122,13 +118,13 @@ check_result check_quota(
 ) {
   const auto compute = cloud.compute().quota(call, s.default_location);
   if (!compute) {
-    return failed("quota", compute.error());
+    return failed_check("quota", compute.error());
   }
   quota_by_name network;
   if (s.public_ip) {
     auto read = cloud.network().quota(call, s.default_location);
     if (!read) {
-      return failed("quota", read.error());
+      return failed_check("quota", read.error());
     }
     network = std::move(*read);
   }
@@ -153,7 +149,7 @@ check_size(const services& cloud, const settings& s, const arm::scope& call) {
   }
   const auto sizes = cloud.compute().sizes(call, s.default_location);
   if (!sizes) {
-    return {failed("default_size", sizes.error())};
+    return {failed_check("default_size", sizes.error())};
   }
   const auto it = sizes->find(base::to_lower(s.default_size));
   if (it == sizes->end()) {
@@ -174,7 +170,7 @@ check_result
 check_image(const services& cloud, const arm::scope& call, const machine_order& order) {
   const auto image = cloud.compute().image(call, order.location, order.image);
   if (!image) {
-    return failed("default_image", image.error());
+    return failed_check("default_image", image.error());
   }
   return {
       "default_image",
@@ -201,7 +197,7 @@ check_defaults(const services& cloud, const settings& s, const arm::scope& call)
   const auto checked = check_with_azure(cloud, call, s, *order);
   out.push_back(
       checked ? check_result{"defaults", true, "an order that names nothing would be carried out"}
-              : failed("defaults", checked.error())
+              : failed_check("defaults", checked.error())
   );
   return out;
 }

@@ -37,10 +37,10 @@ protected:
   }
 
   void script(
-      const char* method, std::string part, int status, std::string text, net::header_list h = {}
+      const char* verb, std::string part, int status, std::string text, net::header_list h = {}
   ) {
     scripted s;
-    s.method = method;
+    s.method = verb;
     s.path_part = std::move(part);
     s.times = -1;
     s.status = status;

@@ -33,14 +33,16 @@ protected:
 
   std::vector<std::string> choices(std::string_view name) const {
     std::vector<std::string> out;
-    for (const json& c : option(name)["choices"].items()) {
+    const json o = option(name);
+    for (const json& c : o["choices"].items()) {
       out.push_back(c.string_or(""));
     }
     return out;
   }
 
   std::string reason_for(std::string_view name, std::string_view choice) const {
-    for (const json& l : option(name)["left_out"].items()) {
+    const json o = option(name);
+    for (const json& l : o["left_out"].items()) {
       if (l["choice"] == json(choice)) {
         return l["reason"].string_or("");
       }
