@@ -17,6 +17,7 @@ struct creation {
   owner who;
   base::json tags; // what the host wants on every object
   bool dry_run = false;
+  base::json offering_tags = {}; // what all machines of the offering carry
 };
 
 struct created {

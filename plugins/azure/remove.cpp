@@ -5,6 +5,7 @@
 #include "plugins/azure/arm/operation.hpp"
 #include "plugins/azure/error_map.hpp"
 #include "plugins/azure/naming.hpp"
+#include "plugins/azure/own_network.hpp"
 #include "plugins/azure/remove_members.hpp"
 #include "plugins/azure/remove_object.hpp"
 #include "plugins/azure/remover.hpp"
@@ -159,6 +160,10 @@ removal_report remove_machine(const removal& r, const resource_id& machine) {
 removal_report remove_listed(const removal& r, const resource_id& id, const base::json& tags) {
   remover work(r);
   removal_report report;
+  if (is_own_network(r.s, id)) {
+    report.remaining.push_back({id.text(), "is the network of subnet_id"});
+    return report;
+  }
   const kind k = kind_for(id);
   auto seen = work.read(k, id);
   if (!seen) {

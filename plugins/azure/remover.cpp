@@ -5,6 +5,7 @@
 #include "plugins/azure/arm/operation.hpp"
 #include "plugins/azure/error_map.hpp"
 #include "plugins/azure/naming.hpp"
+#include "plugins/azure/own_network.hpp"
 #include "plugins/azure/remove_members.hpp"
 #include "plugins/azure/remove_object.hpp"
 
@@ -13,6 +14,8 @@
 namespace siteagent::azure {
 
 namespace {
+
+constexpr std::chrono::hours pause_of_lock{1};
 
 // Position in the order of deletion: the machine first, the group last; what the table does not
 // know goes right behind the machine.
@@ -29,6 +32,11 @@ void remover::fail(base::error e) {
   hopeless_ = hopeless_ || arm::is_stop(e) || e.code == base::error_code::auth ||
               e.code == base::error_code::throttled || e.code == base::error_code::not_ready ||
               e.code == base::error_code::cancelled;
+  if (reason_of(e) == reason::locked) {
+    // Only a person removes a lock. Until then the order waits, and asks rarely.
+    e.code = base::error_code::transient;
+    e.retry_after = pause_of_lock;
+  }
   if (!report_.failure) {
     report_.failure = std::move(e);
   }
@@ -71,6 +79,8 @@ void remover::remove_target(const target& t) {
   }
   keep(t.id, done.error().message);
   fail(std::move(done).error());
+  // Whatever the machine still holds on to cannot go before it.
+  hopeless_ = hopeless_ || t.k.id == kind_id::virtual_machine;
 }
 
 void remover::remove_targets(std::vector<target> targets) {
@@ -135,7 +145,9 @@ bool remover::try_whole_group(
   }
   std::string stranger;
   for (const base::json& m : *members) {
-    if (!goes_with_machine(m, machine, model, r_.who)) {
+    const auto id = resource_id::parse(m["id"].string_or(""));
+    const bool kept = id && is_own_network(r_.s, *id);
+    if (kept || !goes_with_machine(m, machine, model, r_.who)) {
       stranger = m["id"].string_or("an object without id");
       keep(resource_id::parse(stranger).value_or(group), "belongs to somebody else");
     }
@@ -151,7 +163,8 @@ void remover::add(std::vector<target>& targets, const resource_id& id, bool unta
   const bool known = std::any_of(targets.begin(), targets.end(), [&](const target& t) {
     return same_id(t.id.text(), id.text());
   });
-  if (!known) {
+  // Whatever its name or its tags say: machines come and go in it.
+  if (!known && !is_own_network(r_.s, id)) {
     targets.push_back({kind_for(id), id, untagged_too});
   }
 }

@@ -146,8 +146,7 @@ compute_client::each_machine_state(const arm::scope& call, const arm::taker& tak
   return arm::read_each(arm_, call, path, "list the states of virtual machines", take);
 }
 
-base::result<void>
-compute_client::each_disk(const arm::scope& call, const arm::taker& take) const {
+base::result<void> compute_client::each_disk(const arm::scope& call, const arm::taker& take) const {
   return arm::read_each(arm_, call, list_of("disks", disks_version), "list disks", take);
 }
 
@@ -306,6 +305,13 @@ base::result<image_info> compute_client::image(
     return missing ? no_such_image(call, location, image) : r.error();
   }
   const base::json& p = r->body["properties"];
+  // Machines of it go on; Azure makes no new ones.
+  const std::string state = p.at({"imageDeprecationStatus", "imageState"}).string_or("");
+  if (base::equals_ignoring_case(state, "Deprecated")) {
+    const std::string text = "Azure image '" + image.text() + "' (version " + out.version +
+                             ") has been withdrawn by its publisher; choose another version";
+    return make_error(reason::image, base::error_code::permanent, text, text);
+  }
   out.generation = p["hyperVGeneration"].string_or("");
   out.architecture = p["architecture"].string_or("");
   out.plan = p["plan"].is_object() ? p["plan"] : base::json();
