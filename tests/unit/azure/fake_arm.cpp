@@ -71,6 +71,10 @@ void fake_arm::put(std::string_view id, json object) {
   objects_[lower(id)] = std::move(object);
 }
 
+void fake_arm::forget(std::string_view id) {
+  objects_.erase(lower(id));
+}
+
 bool fake_arm::has(std::string_view id) const {
   return objects_.count(lower(id)) != 0;
 }
@@ -302,10 +306,7 @@ net::response fake_arm::list(const std::string& path, const std::string& query) 
     return not_found(group_missing ? "ResourceGroupNotFound" : "ResourceNotFound");
   }
   const bool in_group = of_everything && contains(path, "/resourcegroups/");
-  if (in_group && objects_.count(group_of(lower(path))) == 0) {
-    return not_found("ResourceGroupNotFound");
-  }
-  if (in_group && objects_.count(lower(path.substr(0, path.size() - 10))) == 0) {
+  if (in_group && objects_.count(lower(path.substr(0, path.rfind('/')))) == 0) {
     return not_found("ResourceGroupNotFound");
   }
   std::string tag;

@@ -59,6 +59,7 @@ public:
 
   // State.
   void put(std::string_view id, base::json object);
+  void forget(std::string_view id);
   bool has(std::string_view id) const;
   base::json get(std::string_view id) const;
   std::vector<std::string> ids() const; // as stored, groups included

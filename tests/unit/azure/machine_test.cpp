@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Power, bulk reads, usage, lists, diagnostics.
 #include "tests/unit/azure/fixture.hpp"
+#include "tests/unit/azure/price_rows.hpp"
 
 namespace siteagent::azure::test {
 
@@ -105,6 +106,14 @@ TEST_F(azure_machine, a_busy_machine_is_tried_again) {
        409,
        fake_arm::error_text("OperationNotAllowed", "another operation is in progress"),
        {}}
+  );
+  EXPECT_EQ(run(&backend::pause, machine_id()).code, SAGENT_OK);
+}
+
+TEST_F(azure_machine, a_condition_nobody_set_is_tried_again) {
+  create();
+  arm.script(
+      {"POST", "/deallocate", 1, 0, false, 412, fake_arm::error_text("PreconditionFailed"), {}}
   );
   EXPECT_EQ(run(&backend::pause, machine_id()).code, SAGENT_OK);
 }
@@ -276,6 +285,122 @@ TEST_F(azure_machine, lists_machines_and_objects_of_the_offering_only) {
           "resource-group"
       )
   );
+}
+
+TEST_F(azure_machine, objects_are_listed_with_their_ages) {
+  create();
+  const char* time = "2026-01-01T00:00:00.1234567Z";
+  base::json nic = arm.get(object_id("Microsoft.Network/networkInterfaces", "nicweb"));
+  nic.set("createdTime", time);
+  arm.put(nic["id"].string_or(""), nic);
+  nic = arm.get(machine_id());
+  nic.set("createdTime", "2026-01-02T00:00:00Z");
+  arm.put(machine_id(), nic);
+  body = *base::json::parse(
+      R"({"tags":{"offering-uuid":"0ff"},"uuid_tag":"resource-uuid","objects":true})"
+  );
+  const fake_call call = run(&backend::list_resources);
+  ASSERT_EQ(call.code, SAGENT_OK) << call.message;
+  EXPECT_EQ(arm.count_requests("GET", "$expand=createdTime"), 2U);
+  for (const base::json& o : call.emitted) {
+    const std::string kind = o["kind"].string_or("");
+    if (kind == "virtual-machine") {
+      EXPECT_EQ(o["created_at"].string_or(""), "2026-01-02T00:00:00Z");
+    } else if (kind == "network-interface" || kind == "resource-group") {
+      EXPECT_EQ(o["created_at"].string_or(""), time); // a group is as old as its oldest object
+    } else {
+      EXPECT_EQ(o.find("created_at"), nullptr) << kind;
+    }
+    EXPECT_EQ(o.find("price_month"), nullptr);
+  }
+  EXPECT_EQ(arm.count_requests("GET", "/api/retail/prices"), 0U);
+}
+
+// The list prices of the machine, its disk and its address, by kind; "-" where unknown.
+class azure_object_prices : public azure_machine {
+protected:
+  azure_object_prices() {
+    settings.member_ref("cloud").set("prices", base_url);
+    settings.set("tags", base::json::object({{"cost-center", "42"}})); // tags the disk, too
+    arm.prices = {
+        machine_row("Standard_B1s", "0.0104"),
+        machine_row(
+            "",
+            "4.81",
+            {{"serviceName", "Storage"},
+             {"productName", "Premium SSD Managed Disks"},
+             {"skuName", "P4 LRS"},
+             {"meterName", "P4 LRS Disk"},
+             {"unitOfMeasure", "1/Month"}}
+        ),
+        machine_row(
+            "",
+            "0.005",
+            {{"serviceName", "Virtual Network"},
+             {"productName", "IP Addresses"},
+             {"meterName", "Standard IPv4 Static Public IP"}}
+        )};
+  }
+
+  std::string listed(std::string_view kind) {
+    base::json asked = *base::json::parse(
+        R"({"tags":{"offering-uuid":"0ff"},"uuid_tag":"resource-uuid","objects":true,"prices":true})"
+    );
+    std::swap(body, asked);
+    const fake_call call = run(&backend::list_resources);
+    std::swap(body, asked);
+    EXPECT_EQ(call.code, SAGENT_OK) << call.message;
+    for (const base::json& o : call.emitted) {
+      if (o["kind"].string_or("") == kind) {
+        const std::string price = o["price_month"].string_or("-");
+        EXPECT_EQ(o["currency"].string_or(""), price == "-" ? "" : "USD");
+        return price;
+      }
+    }
+    return "not listed";
+  }
+
+  void create_with_disk(const char* sku) {
+    create();
+    base::json disk = arm.get(object_id("Microsoft.Compute/disks", "osdiskweb"));
+    disk.set("sku", base::json::object({{"name", sku}}));
+    disk.set("location", "westeurope");
+    arm.put(disk["id"].string_or(""), disk);
+    arm.clear_log();
+  }
+};
+
+TEST_F(azure_object_prices, are_those_of_a_month_at_list_price) {
+  create_with_disk("Premium_LRS");
+  EXPECT_EQ(listed("virtual-machine"), "7.59"); // 0.0104 * 730
+  EXPECT_EQ(listed("disk"), "4.81");
+  EXPECT_EQ(listed("public-ip-address"), "3.65");
+  for (const char* kind :
+       {"network-interface", "network-security-group", "virtual-network", "resource-group"}) {
+    EXPECT_EQ(listed(kind), "0") << kind;
+  }
+  EXPECT_EQ(arm.count_requests("GET", "/api/retail/prices"), 3U); // kept for a day
+}
+
+TEST_F(azure_object_prices, follow_the_power_and_stay_unknown_without_a_price) {
+  create_with_disk("UltraSSD_LRS");
+  EXPECT_EQ(listed("disk"), "-");
+  set_power("stopped"); // inside only: it keeps its place
+  EXPECT_EQ(listed("virtual-machine"), "7.59");
+  set_power("deallocated");
+  EXPECT_EQ(listed("virtual-machine"), "0");
+  arm.prices.clear();
+  clock.advance(std::chrono::hours(25));
+  EXPECT_EQ(listed("public-ip-address"), "-");
+  EXPECT_EQ(listed("network-interface"), "0");
+}
+
+TEST_F(azure_object_prices, a_cloud_without_a_price_list_still_lists) {
+  settings.member_ref("cloud").erase("prices");
+  create_with_disk("Premium_LRS");
+  EXPECT_EQ(listed("virtual-machine"), "-");
+  EXPECT_EQ(listed("virtual-network"), "0");
+  EXPECT_EQ(arm.count_requests("GET", "/api/retail/prices"), 0U);
 }
 
 TEST_F(azure_machine, a_list_without_tags_is_refused) {

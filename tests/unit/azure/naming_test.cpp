@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
 
 namespace siteagent::azure {
 
@@ -93,6 +96,119 @@ TEST(azure_naming, computer_names_are_never_all_digits_and_never_too_long) {
 
 TEST(azure_naming, locations_lose_case_and_spaces) {
   EXPECT_EQ(normal_location("West Europe"), "westeurope");
+}
+
+// Azure's rules of every type whose names we make.
+struct name_rule {
+  kind_id which;
+  std::size_t longest;
+};
+
+constexpr auto name_rules = std::to_array<name_rule>(
+    {{kind_id::resource_group, 90},
+     {kind_id::virtual_network, 64},
+     {kind_id::subnet, 80},
+     {kind_id::public_ip_address, 80},
+     {kind_id::network_security_group, 80},
+     {kind_id::network_interface, 80},
+     {kind_id::disk, 80},
+     {kind_id::virtual_machine, 64}}
+);
+
+bool is_plain(const std::string& name) {
+  const auto word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !name.empty() && word(name.front()) && word(name.back()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return word(c) || c == '-'; });
+}
+
+std::vector<std::string> nasty_names() {
+  std::vector<std::string> out{
+      "",
+      " ",
+      "-",
+      std::string(200, '-'),
+      std::string(200, 'a'),
+      std::string(200, 'Z'),
+      std::string(200, '7'),
+      "数据",
+      "Zoë-Büro",
+      "МАШИНА №1",
+      "🚀🚀🚀",
+      "my_vm.01 (test)",
+      "-x-",
+      "..",
+      "../../etc",
+      "a/b?c#d%2F",
+      "GatewaySubnet",
+      "con",
+      "a\nb\t\x7f",
+      std::string("nul\0l", 5),
+      std::string(49, 'a') + "-b",
+      "azure",
+      "microsoft",
+      "\xff\xfe"};
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    std::string name;
+    for (auto n = random() % 90; n > 0; --n) {
+      name.push_back(static_cast<char>(random() % 256));
+    }
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
+TEST(azure_naming, every_name_made_of_any_text_is_valid_for_every_type) {
+  for (const std::string& name : nasty_names()) {
+    std::vector<resource_id> machines;
+    for (unsigned rung = 0; rung < group_ladder; ++rung) {
+      const std::string machine = sanitize(name);
+      machines.push_back(resource_id::of_group("s", dedicated_group(machine, hex, rung))
+                             .in_same_group("Microsoft.Compute/virtualMachines", machine));
+    }
+    for (unsigned rung = 0; rung < machine_ladder; ++rung) {
+      machines.push_back(
+          resource_id::of_group("s", "shared")
+              .in_same_group("Microsoft.Compute/virtualMachines", shared_machine(name, hex, rung))
+      );
+    }
+    for (const resource_id& machine : machines) {
+      for (const name_rule& rule : name_rules) {
+        const std::string made = companion(machine, rule.which).name();
+        EXPECT_TRUE(is_plain(made)) << made;
+        EXPECT_LE(made.size(), rule.longest) << made;
+      }
+      EXPECT_LE(("ipconf" + machine.name()).size(), 80U);
+      const std::string host = computer_name(machine.name());
+      EXPECT_TRUE(is_plain(host)) << host;
+      EXPECT_LE(host.size(), 64U);
+      EXPECT_FALSE(std::all_of(host.begin(), host.end(), [](char c) {
+        return c >= '0' && c <= '9';
+      })) << host;
+      EXPECT_EQ(objection_to_group_name(machine.group), "");
+      EXPECT_TRUE(resource_id::parse(machine.text()));
+    }
+  }
+}
+
+TEST(azure_naming, azures_own_rule_decides_about_groups_to_be_made) {
+  std::string long_umlauts;
+  for (int i = 0; i < 90; ++i) {
+    long_umlauts += "ü";
+  }
+  for (const std::string& good :
+       {std::string("team.build_rg(1)"), std::string(90, 'x'), long_umlauts, std::string("-")}) {
+    EXPECT_EQ(objection_to_group_name(good), "") << good;
+  }
+  for (const std::string& bad :
+       {std::string(),
+        std::string("dot."),
+        std::string(91, 'x'),
+        long_umlauts + "ü",
+        std::string("a b"),
+        std::string("a:b")}) {
+    EXPECT_NE(objection_to_group_name(bad), "") << bad;
+  }
 }
 
 TEST(azure_resource_id, reads_and_prints_what_arm_writes) {

@@ -171,6 +171,42 @@ TEST(azure_order, guard_rails_name_the_choice) {
   EXPECT_NE(refusal(order_with(), s), "");
 }
 
+TEST(azure_order, offered_locations_and_images_compare_by_what_they_mean) {
+  settings s = defaults();
+  s.allowed_locations = {"West Europe"};
+  for (const char* location : {"westeurope", "West Europe", "WESTEUROPE", " west europe "}) {
+    EXPECT_EQ(refusal(order_with([&](base::json& a) { a.set("location", location); }), s), "");
+  }
+  EXPECT_NE(refusal(order_with([](base::json& a) { a.set("location", "westus"); }), s), "");
+  const auto with_image = [&](const char* image) {
+    return refusal(order_with([&](base::json& a) { a.set("image", image); }), s);
+  };
+  s.allowed_images = {"canonical:Jammy:22_04-lts", "Debian : debian-12 : 12 : 0.1"};
+  EXPECT_EQ(with_image("Canonical:jammy:22_04-lts:latest"), "");
+  EXPECT_EQ(with_image("Canonical:jammy:22_04-LTS:22.04.9"), "");
+  EXPECT_EQ(with_image("debian:debian-12:12:0.1"), "");
+  EXPECT_NE(with_image("debian:debian-12:12:0.2"), "");
+  EXPECT_NE(with_image("debian:debian-12:12:latest"), "");
+  EXPECT_NE(with_image("Canonical:jammy:22_04-lts-gen2:latest"), "");
+  EXPECT_EQ(
+      refusal(
+          order_with([](base::json& a) {
+            a.set(
+                "image",
+                base::json::object(
+                    {{"publisher", "canonical"},
+                     {"offer", "jammy"},
+                     {"sku", "22_04-lts"},
+                     {"version", "1"}}
+                )
+            );
+          }),
+          s
+      ),
+      ""
+  );
+}
+
 TEST(azure_order, what_customers_write_stays_one_short_line) {
   const std::string text = refusal(order_with([](base::json& a) {
     a.set("image", std::string(10'000, 'x') + "\n\x1b[31m");
