@@ -133,6 +133,9 @@ base::result<verdict> judge(const response& r, const monitor& m, const followed&
   const bool failed = base::equals_ignoring_case(*status.string(), "Failed");
   if (!failed && said.find("Canceled") == nullptr) {
     // Canceled without the word: the code inside says by whom, not that.
+    if (said.root().code.empty()) {
+      said.nodes.clear();
+    }
     said.nodes.insert(said.nodes.begin(), {"Canceled", "the operation was canceled", ""});
   }
   base::error e = map_error(said, f.what);
@@ -211,7 +214,10 @@ run_state state_of(const base::json& state) {
   return failed ? run_state::failed : run_state::running;
 }
 
-base::result<std::optional<base::json>> read_if_present(
+namespace {
+
+// One object. JSON that is no object of Azure's, a gateway's say, tells nothing about it.
+base::result<response> read_object(
     const pipeline& arm,
     const scope& call,
     const std::string& path,
@@ -219,6 +225,26 @@ base::result<std::optional<base::json>> read_if_present(
     patience p
 ) {
   auto r = arm.read(call, path, what, p);
+  if (r && !r->body["id"].string()) {
+    return make_error(
+        reason::ambiguous,
+        base::error_code::transient,
+        std::string(what) + ": the answer is not the object that was asked for"
+    );
+  }
+  return r;
+}
+
+} // namespace
+
+base::result<std::optional<base::json>> read_if_present(
+    const pipeline& arm,
+    const scope& call,
+    const std::string& path,
+    std::string_view what,
+    patience p
+) {
+  auto r = read_object(arm, call, path, what, p);
   if (r) {
     return std::optional<base::json>(std::move(r->body));
   }
@@ -236,7 +262,7 @@ settle_paced(const pipeline& arm, const scope& call, const followed& f, pacer& p
   const base::steady_time began = pace.now();
   unsigned unseen = 0;
   for (;;) {
-    auto r = arm.read(call, f.path, f.what, patience::lasting);
+    auto r = read_object(arm, call, f.path, f.what, patience::lasting);
     // Reads may lag behind the write that made the object.
     const bool lagging = !r && f.verb == "put" && r.error().code == base::error_code::not_found &&
                          ++unseen <= tolerated_lag;

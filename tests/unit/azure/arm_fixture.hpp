@@ -27,6 +27,7 @@ protected:
     o.clock = &clock;
     o.tokens = shared.tokens({std::string(base_url), "t", "c", std::string(base_url)});
     o.throttling = std::make_shared<arm::throttle>();
+    o.providers = std::make_shared<arm::registrar>();
     o.proof = arm::make_secret_credential([this](std::string_view) -> base::result<base::secret> {
       return base::secret(host_data.secret);
     });

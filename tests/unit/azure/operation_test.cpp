@@ -29,7 +29,7 @@ TEST_F(azure_arm, polls_wait_first_and_never_run_hot) {
        0,
        false,
        200,
-       R"({"properties":{"provisioningState":"Succeeded"}})",
+       R"({"id":"/n","properties":{"provisioningState":"Succeeded"}})",
        {}}
   );
   const auto waited = during([&] {
@@ -44,70 +44,6 @@ TEST_F(azure_arm, polls_wait_first_and_never_run_hot) {
   EXPECT_GE(waited, seconds(20));
   EXPECT_EQ(kinds_of(call_.checkpoints, "poll", "put").size(), 11U);
 }
-
-struct ending_row {
-  const char* name;
-  int start_status;
-  bool async_header;
-  bool location_header;
-  std::vector<scripted> answers;
-};
-
-class azure_delete_endings : public azure_arm, public testing::WithParamInterface<ending_row> {};
-
-TEST_P(azure_delete_endings, means_gone_only_after_a_404_of_the_resource) {
-  put_object("Deleting");
-  net::header_list headers;
-  const std::string url = std::string(base_url) + "/operations/x";
-  if (GetParam().async_header) {
-    headers.emplace_back("azure-asyncoperation", url);
-  }
-  if (GetParam().location_header) {
-    headers.emplace_back("location", url);
-  }
-  for (const scripted& s : GetParam().answers) {
-    arm.script(s);
-  }
-  // The resource itself stays for two reads more.
-  arm.script(
-      {"GET",
-       "networkInterfaces/n",
-       2,
-       0,
-       false,
-       200,
-       R"({"properties":{"provisioningState":"Deleting"}})",
-       {}}
-  );
-  arm.script(
-      {"GET", "networkInterfaces/n", 1, 0, false, 404, fake_arm::error_text("ResourceNotFound"), {}}
-  );
-  const auto r = arm::follow(
-      *pipe_, scope_, started(GetParam().start_status, headers), followed_object("delete")
-  );
-  EXPECT_TRUE(r) << r.error().message;
-  EXPECT_EQ(arm.count_requests("GET", "networkInterfaces/n"), 3U);
-}
-
-scripted answer_of(int status, const char* body = "", int times = 1) {
-  return {"GET", "/operations/x", times, 0, false, status, body, {}};
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    endings,
-    azure_delete_endings,
-    testing::Values(
-        ending_row{"location_404", 202, false, true, {answer_of(202), answer_of(404, "", -1)}},
-        ending_row{"async_204", 202, true, false, {answer_of(204)}},
-        ending_row{"at_once_200", 200, false, false, {}},
-        ending_row{"at_once_204", 204, false, false, {}},
-        ending_row{"accepted_without_headers", 202, false, false, {}},
-        ending_row{
-            "status_succeeded", 202, true, true, {answer_of(200, R"({"status":"Succeeded"})")}},
-        ending_row{"monitor_unreadable", 202, true, false, {answer_of(403, "", -1)}}
-    ),
-    [](const auto& row) { return std::string(row.param.name); }
-);
 
 TEST_F(azure_arm, the_newest_monitor_counts) {
   put_object("Deleting");

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The table that packaging/bench prints.
+#include "tests/bench/rig.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+int main(int argc, char** argv) {
+  if (const int status = siteagent::host::run_inspection_child(argc, argv);
+      status != siteagent::host::not_an_inspection_child) {
+    return status;
+  }
+  siteagent::net::initialise_process();
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  try {
+    if (argc == 3 && std::strcmp(argv[1], "--child") == 0) {
+      return siteagent::bench::run_list_child(argv[2]);
+    }
+    const bool lists = argc < 2 || std::strcmp(argv[1], "lists") == 0;
+    const bool creates = argc < 2 || std::strcmp(argv[1], "creates") == 0;
+    if (!lists && !creates) {
+      std::fprintf(stderr, "usage: azure_bench [lists|creates]\n");
+      return 2;
+    }
+    if (lists) {
+      siteagent::bench::bench_lists();
+    }
+    if (creates) {
+      siteagent::bench::bench_creates();
+    }
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
