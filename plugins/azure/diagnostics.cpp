@@ -135,9 +135,11 @@ diagnose(const services& cloud, const settings& s, const arm::scope& call) {
     );
   };
   const auto token = cloud.arm().authenticate(call);
+  const std::string who = s.client_id.empty() ? "" : " for client " + s.client_id;
   out.push_back(
-      token ? check_result{"credentials", true, "token for client " + s.client_id}
-            : failed_check("credentials", token.error())
+      token
+          ? check_result{"credentials", true, "a token by " + std::string(name_of(s.credentials.kind)) + who}
+          : failed_check("credentials", token.error())
   );
   if (!token || !contact.reached) {
     out.push_back(

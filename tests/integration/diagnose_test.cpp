@@ -261,6 +261,20 @@ TEST(diagnose, names_an_expired_secret_and_goes_on_with_waldur) {
   EXPECT_THAT(run.log, HasSubstr("ok      open orders"));
 }
 
+TEST(diagnose, names_a_token_waldur_refuses_and_goes_on_with_the_cloud) {
+  const site s;
+  std::string config = read_file(s.config_file());
+  const std::string right = "waldur_api_token: e2e0";
+  config.replace(config.find(right), right.size(), "waldur_api_token: f2f0");
+  write_file(s.config_file(), config);
+  const agent_run run = run_command(s, {"diagnose"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.log, HasSubstr("FAILED  Waldur user"));
+  EXPECT_THAT(run.log, HasSubstr("check the token in the configuration"));
+  EXPECT_THAT(run.log, HasSubstr("ok      plugin azure, defaults"));
+  EXPECT_THAT(run.log, Not(HasSubstr("f2f0")));
+}
+
 TEST(diagnose, names_the_tenant_that_owns_the_subscription) {
   const site s;
   std::string config = read_file(s.config_file());
@@ -296,6 +310,17 @@ TEST(diagnose, reports_each_side_when_the_other_cannot_be_reached) {
           Contains(AllOf(HasSubstr("resource manager " + dead), HasSubstr("no connection"))),
           Contains(HasSubstr("offering in Waldur"))
       )
+  );
+}
+
+TEST(diagnose, tells_a_failed_handshake_from_a_refused_connection) {
+  const site s;
+  // The emulator speaks no TLS.
+  const std::string origin = "https" + s.azure().url().substr(std::string("http").size());
+  s.write_config(s.default_offering_yaml("Azure VM", offering_uuid, origin));
+  EXPECT_THAT(
+      diagnose(s),
+      Contains(AllOf(HasSubstr("resource manager " + origin), HasSubstr("TLS handshake failed")))
   );
 }
 
