@@ -97,8 +97,8 @@ TEST_F(azure_certificate, is_read_in_every_form_it_is_kept_in) {
         made().certificate + made().locked_key,
         made().pkcs12,
         base::base64(made().pkcs12)}) {
-    source.invalidate(base::secret("tok"), "", clock.steady());
     clock.advance(seconds(60));
+    source.invalidate(base::secret("tok"), "", clock.steady());
     use(material, true);
     const auto before = login.seen().size();
     const auto r = get();

@@ -20,9 +20,9 @@ TEST_F(azure_documents, endpoints_of_2015_send_azure_cli_to_ad_fs) {
 TEST_F(azure_documents, endpoints_of_2018_list_the_locations) {
   const auto a = raw("GET", "//metadata/endpoints?api-version=2018-01-01");
   ASSERT_EQ(a.status, 200);
-  const auto& cloud = a.body.at({"cloudEndpoint", "public"});
-  EXPECT_EQ(cloud["endpoint"].string_or(""), "127.0.0.1:8001");
-  EXPECT_EQ(cloud["locations"].size(), 4U);
+  const auto& described = a.body.at({"cloudEndpoint", "public"});
+  EXPECT_EQ(described["endpoint"].string_or(""), "127.0.0.1:8001");
+  EXPECT_EQ(described["locations"].size(), 4U);
 }
 
 void expect_cloud(const base::json& c, const std::string& base, const std::string& login) {
