@@ -31,6 +31,11 @@ install_packages() {
   rm -f "$log"
 }
 
+# install_node: Debian's node and npm, unless this machine has both from elsewhere (the two do not mix).
+install_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || install_packages node
+}
+
 # build_preset PRESET [TARGET...]: configure and build; all output goes to the terminal.
 build_preset() {
   preset=$1

@@ -2,6 +2,7 @@
 // A cloud in the test process: the emulator without sockets, on a clock that moves when told to.
 #pragma once
 
+#include "azure_contract.hpp"
 #include "tests/emulators/azure/service.hpp"
 
 #include "core/base/clock.hpp"
@@ -89,6 +90,11 @@ public:
       auto parsed = base::json::parse(response.body);
       EXPECT_TRUE(parsed.has_value()) << response.body;
       a.body = parsed ? *parsed : base::json();
+    }
+    // Whatever a test is about, no answer may be one that the official clients do not understand.
+    if (const auto* contract = service_contract::shared()) {
+      const auto verdict = contract->check({method, r.path, a.status, a.body});
+      EXPECT_EQ(verdict.problem, "") << verdict.operation << ": " << method << " " << target;
     }
     return a;
   }

@@ -56,6 +56,21 @@ TEST_F(azure_operations, status_documents_have_the_shape_of_their_provider) {
   EXPECT_TRUE(settle(machine_begun).body["endTime"].is_string());
 }
 
+TEST_F(azure_operations, the_result_of_a_write_to_a_disk_is_the_disk) {
+  make(rg, R"({"location":"westeurope"})");
+  const std::string disk = compute + "/disks/spare";
+  settle(put(disk, R"({"location":"westeurope","sku":{"name":"StandardSSD_LRS"},
+    "properties":{"creationData":{"createOption":"Empty"},"diskSizeGB":32}})"));
+  const auto grown = arm("PATCH", disk, parsed(R"({"properties":{"diskSizeGB":64}})"));
+  ASSERT_EQ(grown.status, 202) << grown.body.dump();
+  const auto result = arm("GET", grown.header("Location"));
+  EXPECT_EQ(result.status, 200);
+  EXPECT_TRUE(result.body == get(disk).body) << result.body.dump();
+  const auto gone = arm("GET", remove(disk).header("Location"));
+  EXPECT_EQ(gone.status, 200);
+  EXPECT_TRUE(gone.body.is_null()) << gone.body.dump();
+}
+
 TEST_F(azure_operations, monitors_live_a_day) {
   make(rg, R"({"location":"westeurope"})");
   const auto begun = put(net, network);
