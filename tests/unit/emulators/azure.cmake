@@ -18,7 +18,7 @@ siteagent_add_test(test_emulator_azure
 
 siteagent_add_test(test_emulator_azure_login
   SOURCES azure_login_proof_test.cpp azure_login_documents_test.cpp ../azure/credential_keys.cpp
-  LIBS siteagent_azure_emulator OpenSSL::Crypto)
+  LIBS siteagent_azure_emulator siteagent_azure_contract OpenSSL::Crypto)
 
 siteagent_add_test(test_emulator_azure_state
   SOURCES azure_state_test.cpp
