@@ -36,6 +36,15 @@ bool is_ours_to_start(const waldur::resource& r, bool was_marked, const std::str
                                   : was_marked && power != running;
 }
 
+// Is the machine in another power state than Waldur wants, and is it ours to change that?
+bool is_power_owed(const waldur::resource& r, const std::string& power) {
+  if (!r.power_flags_known || power.empty()) {
+    return false;
+  }
+  return r.paused || r.downscaled ? power != deallocated
+                                  : is_marked(r.backend_metadata) && power != running;
+}
+
 // Waldur's own member is no news of the plugin's.
 base::json without_marker(base::json metadata) {
   metadata.erase(stopped_marker);
@@ -126,10 +135,13 @@ void status_sync::sync_one(
 ) {
   const std::string presence = row["presence"].string_or("unknown");
   const std::string state = row["state"].string_or("");
-  const bool failed = presence == "present" && state == "failed";
+  // A start or stop that failed leaves a machine "failed" that the next one sets right.
+  const bool owed = presence == "present" && state == "failed" &&
+                    is_power_owed(listed, row["power"].string_or(""));
+  const bool failed = presence == "present" && state == "failed" && !owed;
   past.absent = presence == "absent" ? past.absent + 1 : 0;
   past.failed = failed ? past.failed + 1 : 0;
-  const bool healthy = presence == "present" && state == "ok";
+  const bool healthy = presence == "present" && (state == "ok" || owed);
   const bool trouble = past.absent >= passes_to_believe || past.failed >= passes_to_believe;
   if (!healthy && !trouble) {
     return;
@@ -150,6 +162,9 @@ void status_sync::sync_one(
   }
   const bool was_marked = is_marked(fresh->backend_metadata);
   const std::string power = row["power"].string_or("");
+  if (owed && !is_power_owed(*fresh, power)) {
+    return; // it is failed after all, which the next pass tells
+  }
   const base::result<base::json> changed = set_power(cloud, *fresh, power, was_marked, past);
   if (!changed) {
     return;

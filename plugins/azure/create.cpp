@@ -113,8 +113,10 @@ await_agent(const creation& c, const resource_id& machine, const base::error& ti
 }
 
 base::error as_final(base::error e) {
-  // A machine that failed stays failed: trying the same order again finds the same machine.
-  if (reason_of(e) == reason::half_made && e.code == base::error_code::transient) {
+  // Azure's verdict on the operation, whatever its code: a machine that failed stays failed, and
+  // the same order tried again finds the same machine.
+  constexpr int verdict = 200;
+  if (e.http_status == verdict && e.code == base::error_code::transient) {
     e.code = base::error_code::permanent;
     e.public_message = "The cloud could not make the machine. Order again.";
   }

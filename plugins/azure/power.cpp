@@ -51,8 +51,9 @@ act(const services& cloud, const arm::scope& call, const resource_id& machine, p
 
 bool is_passing(const base::error& e) {
   const reason why = reason_of(e);
+  // "Precondition" although none was set: somebody else's write came between.
   return why == reason::busy || why == reason::superseded || why == reason::ambiguous ||
-         why == reason::half_made;
+         why == reason::half_made || why == reason::precondition;
 }
 
 base::result<base::json> present(

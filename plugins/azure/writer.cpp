@@ -27,6 +27,13 @@ base::error not_ours(const making& m, std::string_view why) {
   );
 }
 
+// A success with somebody else's words, a gateway's say, proves neither that it exists nor whose
+// it is.
+bool is_about(const base::json& body, const resource_id& id) {
+  const auto named = resource_id::parse(body["id"].string_or(""));
+  return named && same_id(named->text(), id.text());
+}
+
 std::string state_text(const base::json& body) {
   return body.at({"properties", "provisioningState"}).string_or("Succeeded");
 }
@@ -55,6 +62,8 @@ public:
       }
       return e.retry_after ? std::max(*e.retry_after, floor) : floor * 5;
     case reason::superseded:
+      // Somebody else's write may go on: look again.
+      return limited(remakes_, most_remakes, floor * 2);
     case reason::half_made:
       // A machine is never made twice: whoever looks finds the failed one.
       return k.id == kind_id::virtual_machine ? std::nullopt
@@ -78,6 +87,15 @@ private:
   unsigned references_ = 0;
   unsigned remakes_ = 0;
 };
+
+// "Not found" as the answer to a write is about what the write needs, and it was asked for often
+// enough: the order fails, it is not the machine that is gone.
+base::error refused_write(base::error e) {
+  if (e.code == base::error_code::not_found) {
+    e.code = base::error_code::permanent;
+  }
+  return e;
+}
 
 enum class found : std::uint8_t { absent, ready, remake };
 
@@ -250,6 +268,13 @@ make(const services& cloud, const arm::scope& call, const owner& who, const maki
       remaking = true;
     }
     auto written = write_and_follow(cloud, call, m, !remaking);
+    if (written && !is_about(written->body, m.id)) {
+      written = make_error(
+          reason::ambiguous,
+          base::error_code::transient,
+          describe("create", m.k, m.id) + ": the answer is not about that object"
+      );
+    }
     if (written) {
       // Whoever answered 200 had an object already: only ours may go on.
       made checked;
@@ -272,7 +297,7 @@ make(const services& cloud, const arm::scope& call, const owner& who, const maki
     in_doubt = true;
     const auto pause = again.next(written.error(), m.k);
     if (!pause || *pause > call.remaining()) {
-      return written.error();
+      return refused_write(std::move(written).error());
     }
     if (auto slept = call.wait(*pause); !slept) {
       return slept.error();

@@ -198,6 +198,21 @@ TEST_F(status_sync_test, a_failed_machine_is_erred_on_the_second_pass_and_once) 
   );
 }
 
+TEST_F(status_sync_test, a_machine_whose_start_failed_is_started_again_and_not_erred) {
+  make(1).backend_metadata.set(stopped_marker, true);
+  row.set("state", "failed");
+  row.set("power", "deallocated");
+  w.cloud->on(operation::restore, [](const auto&, const auto&) {
+    return base::error{.code = base::error_code::no_capacity, .message = "no room"};
+  });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(sync.run());
+    w.clock.advance(std::chrono::hours(2));
+  }
+  EXPECT_EQ(called(operation::restore), 3U);
+  EXPECT_THAT(w.waldur.writes("set_resource_erred"), IsEmpty());
+}
+
 TEST_F(status_sync_test, a_missing_machine_is_erred_after_two_passes_that_agree) {
   row.set("presence", "absent");
   EXPECT_TRUE(sync.run());

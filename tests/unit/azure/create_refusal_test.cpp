@@ -85,6 +85,37 @@ TEST_F(azure_create, a_missing_shared_group_is_made_without_the_resources_tag) {
   EXPECT_EQ(arm.get(group_id("shared"))["tags"].find(uuid_tag), nullptr);
 }
 
+class azure_create_given_up : public azure_create,
+                              public testing::WithParamInterface<const char*> {};
+
+TEST_P(azure_create_given_up, machine_is_final_whatever_the_code_says) {
+  arm.fail_operation("/virtualmachines/", GetParam());
+  const fake_call call = create();
+  EXPECT_EQ(call.code / 100, 2) << call.code << " " << call.message;
+  EXPECT_EQ(arm.count_requests("PUT", "/virtualMachines/"), 1U) << "made twice";
+  EXPECT_EQ(create().code / 100, 2) << "the next run finds the failed machine";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    codes,
+    azure_create_given_up,
+    testing::Values(
+        "Canceled",
+        "CanceledAndSupersededDueToAnotherOperation",
+        "OperationPreempted",
+        "InternalExecutionError",
+        "Conflict",
+        "SomethingNobodyHasSeen"
+    )
+);
+
+TEST_F(azure_create, a_write_that_always_misses_something_fails_the_order) {
+  arm.script({"PUT", "/virtualMachines/", -1, 0, false, 404, fake_arm::error_text("NotFound"), {}});
+  const fake_call call = create();
+  EXPECT_EQ(call.code, SAGENT_E_PERMANENT) << call.message;
+  EXPECT_GT(arm.count_requests("PUT", "/virtualMachines/"), 1U) << "it may only be late";
+}
+
 TEST_F(azure_create, a_412_of_a_foreign_object_is_a_refusal) {
   arm.script(
       {"PUT",

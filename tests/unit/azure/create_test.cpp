@@ -228,6 +228,21 @@ TEST_F(azure_create, looks_before_repeating_a_write_whose_answer_was_lost) {
   EXPECT_EQ(arm.count_requests("PUT", "/publicIPAddresses/"), 2U);
 }
 
+TEST_F(azure_create, a_success_in_somebody_elses_words_is_looked_up) {
+  for (const char* path : {"/resourcegroups/", "/virtualNetworks/", "/publicIPAddresses/"}) {
+    arm.script({"PUT", path, 1, 0, true, 200, R"({"id":7,"properties":"none","tags":[1]})", {}});
+  }
+  const fake_call call = create();
+  EXPECT_EQ(call.code, SAGENT_OK) << call.message;
+  EXPECT_TRUE(arm.has(machine_id()));
+}
+
+TEST_F(azure_create, an_answer_that_is_no_object_is_not_absence) {
+  arm.script({"GET", "/networkInterfaces/", -1, 0, false, 200, R"({"id":7,"value":{}})", {}});
+  const fake_call call = create();
+  EXPECT_EQ(call.code, SAGENT_E_TRANSIENT) << call.message;
+}
+
 TEST_F(azure_create, writes_nothing_while_reads_fail) {
   ASSERT_EQ(create().code, SAGENT_OK);
   for (const auto& [status, code] : {std::pair{429, "TooManyRequests"}, {503, "ServerBusy"}}) {

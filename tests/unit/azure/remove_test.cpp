@@ -376,12 +376,31 @@ TEST_F(azure_remove, a_lock_is_reported_and_the_rest_goes_on) {
        {}}
   );
   const fake_call call = remove(id);
-  EXPECT_EQ(call.code, SAGENT_E_CONFLICT);
+  EXPECT_EQ(call.code, SAGENT_E_TRANSIENT) << "the order waits until a person removed the lock";
+  EXPECT_EQ(call.retry_after_ms, 3'600'000);
   EXPECT_EQ(arm.count_requests("DELETE", "/publicIPAddresses/"), 1U);
   EXPECT_FALSE(arm.has(object_id("Microsoft.Network/virtualNetworks", "netweb-01234567", "shared"))
   );
   EXPECT_THAT(call.detail["not_removed"].dump(), HasSubstr("pubipweb-01234567"));
   EXPECT_THAT(call.message, HasSubstr("locked"));
+}
+
+TEST_F(azure_remove, a_machine_that_stays_keeps_what_it_holds) {
+  create_in_shared_group();
+  arm.script(
+      {"DELETE",
+       "/virtualMachines/",
+       -1,
+       0,
+       false,
+       409,
+       fake_arm::error_text("ScopeLocked", "scope '/x' is locked"),
+       {}}
+  );
+  const fake_call call = remove(id);
+  EXPECT_EQ(call.code, SAGENT_E_TRANSIENT);
+  EXPECT_EQ(arm.count_requests("DELETE", ""), 1U);
+  EXPECT_GE(call.detail["not_removed"].size(), 5U);
 }
 
 TEST_F(azure_remove, credentials_refused_end_the_walk_at_once) {
