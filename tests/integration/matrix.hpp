@@ -33,6 +33,7 @@ struct step {
   std::string method;
   std::string path;              // regular expression for a fault script
   unsigned nth = 1;              // among the requests that fit method and path
+  unsigned number = 1;           // among the steps of the same name
   unsigned ordinal = 1;          // among all requests to that service since the operation began
   bool starts_operation = false; // a monitor follows
 

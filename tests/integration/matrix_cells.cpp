@@ -81,7 +81,7 @@ std::string step::name() const {
   if (what == call::write) {
     out += "." + method;
   }
-  return nth == 1 ? out : out + "." + std::to_string(nth);
+  return number == 1 ? out : out + "." + std::to_string(number);
 }
 
 std::string cell::name() const {

@@ -297,7 +297,8 @@ void create_machine_codes(collector& out) {
 void delete_codes(collector& out, const std::string& object) {
   out.failed("internal", "InternalExecutionError", ending::finishes);
   out.failed("internal", "OperationPreempted", ending::finishes);
-  out.refused("lock", 409, "ScopeLocked", ending::waits);
+  // A subnet goes with its network.
+  out.refused("lock", 409, "ScopeLocked", object == "subnet" ? ending::finishes : ending::waits);
   if (object == "resource-group") {
     out.failed("internal", "ResourceGroupDeletionBlocked", ending::finishes);
     out.failed("internal", "ResourceGroupDeletionTimeout", ending::finishes);

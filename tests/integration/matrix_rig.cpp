@@ -284,12 +284,14 @@ private:
 
   void add(step s) {
     s.nth = ++seen_[s.method + s.path];
+    s.number = ++named_[s.name()];
     steps_.push_back(std::move(s));
   }
 
   operation op_;
   group_mode mode_;
   std::map<std::string, unsigned> seen_;
+  std::map<std::string, unsigned> named_;
   std::vector<step> steps_;
 };
 
