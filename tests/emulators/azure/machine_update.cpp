@@ -126,6 +126,17 @@ change_interfaces(const context& c, const resource& existing, json& properties) 
   return std::nullopt;
 }
 
+// An identity keeps its ids for as long as it is of its type.
+void change_identity(const context& c, json& body) {
+  const auto& wanted = c.body["identity"];
+  const std::string type = wanted["type"].string_or("");
+  if (equals_ignoring_case(type, "None")) {
+    body.erase("identity");
+  } else if (!type.empty() && !equals_ignoring_case(type, body["identity"]["type"].string_or(""))) {
+    body.set("identity", identity_part(wanted, c.subscription->tenant));
+  }
+}
+
 // What may change at any time, and what check_immutable() let pass.
 void change_simple(const context& c, bool is_patch, json& body) {
   const auto& wanted = c.body["properties"];
@@ -134,9 +145,7 @@ void change_simple(const context& c, bool is_patch, json& body) {
   } else if (!is_patch) {
     body.erase("tags");
   }
-  if (c.body["identity"].is_object()) {
-    body.set("identity", identity_part(c.body["identity"], c.subscription->tenant));
-  }
+  change_identity(c, body);
   auto& properties = body.member_ref("properties");
   if (const auto& size = wanted.at({"hardwareProfile", "vmSize"}); size.is_string()) {
     properties.member_ref("hardwareProfile").set("vmSize", size);

@@ -670,6 +670,10 @@ TEST_F(azure_machine_rules, an_identity_gets_its_ids) {
   const auto identity = get(vm).body["identity"];
   EXPECT_FALSE(identity["principalId"].string_or("").empty());
   EXPECT_EQ(identity["tenantId"].string_or(""), tenant_1);
+  settle(arm("PATCH", vm, parsed(R"({"identity":{"type":"SystemAssigned"}})")));
+  EXPECT_EQ(get(vm).body["identity"], identity) << "as long as its type stays";
+  settle(arm("PATCH", vm, parsed(R"({"identity":{"type":"None"}})")));
+  EXPECT_EQ(get(vm).body.find("identity"), nullptr);
 }
 
 TEST_F(azure_machine_rules, unknown_members_are_refused_in_updates_too) {
