@@ -28,6 +28,8 @@ reply patch_tags(context& c, const resource_path& path);
 // Network (network_*.cpp).
 reply put_network(context& c, const resource_path& path);
 reply delete_network(context& c, const resource_path& path);
+// Of an interface; name "" = all.
+reply get_ip_configurations(context& c, const resource_path& interface, std::string_view name);
 reply get_default_rule(context& c, const resource_path& parent, std::string_view name);
 
 // Compute (machine_*.cpp, disks.cpp).

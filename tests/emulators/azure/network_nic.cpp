@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Network interfaces.
+#include "handlers.hpp"
 #include "network.hpp"
+#include "render.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
@@ -432,6 +434,29 @@ std::optional<reply> refuse_interface_removal(const context& c, resource& r) {
 }
 
 } // namespace
+
+reply get_ip_configurations(context& c, const resource_path& interface, std::string_view name) {
+  auto* r = c.world.find(interface.key());
+  if (r == nullptr) {
+    return resource_not_found(interface);
+  }
+  const json list = render(c.world, *r).at({"properties", "ipConfigurations"});
+  if (name.empty()) {
+    return json_reply(200, json::object({{"value", list}}));
+  }
+  for (const auto& configuration : list.items()) {
+    if (equals_ignoring_case(configuration["name"].string_or(""), name)) {
+      return json_reply(200, configuration);
+    }
+  }
+  return error_reply(
+      404,
+      {"NotFound",
+       "Resource " + interface.id() + "/ipConfigurations/" + std::string(name) + " not found.",
+       "",
+       json::array()}
+  );
+}
 
 const network_kind& interface_kind() {
   static constexpr network_kind row{

@@ -220,6 +220,17 @@ TEST_F(azure_network_rules, limits_per_region_and_parent_hold) {
   EXPECT_EQ(put(nic, interface_body("sub", "ip")).status, 200) << "an update needs no more room";
 }
 
+TEST_F(azure_network_rules, configurations_of_an_interface_are_read_one_by_one) {
+  make_network();
+  EXPECT_EQ(get(nic + "/ipConfigurations").body["value"].size(), 1U);
+  EXPECT_EQ(
+      get(nic + "/ipConfigurations/IPCONFIG1").body["id"].string_or(""),
+      subscription_1 + nic + "/ipConfigurations/ipconfig1"
+  );
+  EXPECT_EQ(get(nic + "/ipConfigurations/other").code(), "NotFound");
+  EXPECT_EQ(get(nic + "9/ipConfigurations").code(), "ResourceNotFound");
+}
+
 TEST_F(azure_network_rules, an_address_keeps_what_its_interface_passed_on) {
   make_network();
   make(ip, address_body(""));

@@ -109,7 +109,7 @@ TEST_F(azure_offers, usages_follow_what_exists) {
 
 TEST_F(azure_offers, providers_list_their_types) {
   const auto all = get("/providers").body["value"];
-  EXPECT_EQ(all.size(), 10U);
+  EXPECT_EQ(all.size(), 11U);
   const auto compute_provider = get(compute_rp).body;
   EXPECT_EQ(compute_provider["registrationState"].string_or(""), "Registered");
   EXPECT_EQ(compute_provider["resourceTypes"][0]["resourceType"].string_or(""), "virtualMachines");
