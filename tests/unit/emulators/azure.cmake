@@ -22,7 +22,7 @@ siteagent_add_test(test_emulator_azure_login
 
 siteagent_add_test(test_emulator_azure_state
   SOURCES azure_state_test.cpp
-  LIBS siteagent_azure_emulator)
+  LIBS siteagent_azure_emulator siteagent_azure_contract)
 target_compile_definitions(test_emulator_azure_state PRIVATE
   AZURE_EMULATOR="$<TARGET_FILE:azure-emulator>")
 add_dependencies(test_emulator_azure_state azure-emulator)
