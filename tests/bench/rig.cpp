@@ -60,6 +60,22 @@ std::shared_ptr<host::instance> open_azure(const std::string& emulator_url, int 
   return *opened;
 }
 
+void seed(const integration::emulator& azure, const json& seed) {
+  auto http = net::make_transport({});
+  if (!http) {
+    throw std::runtime_error(http.error().message);
+  }
+  net::request r;
+  r.method = "POST";
+  r.url = azure.url() + "/_emu/seed";
+  r.body = seed.dump();
+  r.deadline = std::chrono::minutes(10);
+  const auto answer = (*http)->perform(r);
+  if (!answer || answer->status >= 300) {
+    throw std::runtime_error("seed: " + (answer ? answer->body : answer.error().message));
+  }
+}
+
 std::map<int, std::size_t> statuses(const std::vector<integration::journal_line>& journal) {
   std::map<int, std::size_t> out;
   for (const integration::journal_line& l : journal) {

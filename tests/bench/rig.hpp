@@ -18,6 +18,9 @@ using base::json;
 // load.
 std::shared_ptr<host::instance> open_azure(const std::string& emulator_url, int min_ms);
 
+// Seeds a running emulator, however long it takes.
+void seed(const integration::emulator& azure, const json& seed);
+
 // Calls to Azure by status, tokens apart.
 std::map<int, std::size_t> statuses(const std::vector<integration::journal_line>& journal);
 

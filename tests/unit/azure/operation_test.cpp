@@ -2,6 +2,7 @@
 // Long-running operations.
 #include "plugins/azure/error_map.hpp"
 #include "tests/unit/azure/arm_fixture.hpp"
+#include "tests/unit/azure/create_fixture.hpp"
 
 namespace siteagent::azure::test {
 
@@ -124,6 +125,16 @@ TEST_F(azure_arm, an_operation_that_never_ends_meets_the_deadline) {
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, base::error_code::deadline);
   EXPECT_TRUE(arm::is_stop(r.error()));
+}
+
+TEST_F(azure_create, a_write_that_was_superseded_is_looked_up_and_applied_again) {
+  arm.fail_operation("/virtualNetworks/netweb", "CanceledAndSupersededDueToAnotherOperation");
+  arm.fail_operation("/publicIPAddresses/", "OperationPreempted");
+  const fake_call call = create();
+  ASSERT_EQ(call.code, SAGENT_OK) << call.message;
+  EXPECT_GE(arm.count_requests("GET", "/virtualNetworks/netweb?"), 1U);
+  EXPECT_EQ(arm.count("virtualMachines"), 1U);
+  EXPECT_EQ(arm.count_requests("PUT", "/virtualMachines/"), 1U);
 }
 
 } // namespace
