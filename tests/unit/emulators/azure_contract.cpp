@@ -22,6 +22,8 @@ constexpr std::pair<std::string_view, std::string_view> model_files[] = {
     {"@azure/arm-consumption", "consumption-2021-10-01"},
 };
 
+constexpr std::string_view managed_roots[] = {"/subscriptions", "/providers", "/tenants"};
+
 json read(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -68,12 +70,13 @@ std::string monitor_problem(const exchange& e) {
   if (e.status != 200 && e.status != 202 && e.status != 204) {
     return "status of a monitor";
   }
-  // A result may be anything; a status document must name one of four states.
+  // A result may be anything; a status document must name a state that clients know.
   const auto& status = e.body["status"];
   if (!status.is_string()) {
     return "";
   }
-  for (const auto* word : {"InProgress", "Running", "Succeeded", "Failed", "Canceled"}) {
+  for (const auto* word :
+       {"InProgress", "Accepted", "Running", "Succeeded", "Failed", "Canceled"}) {
     if (status.string_or("") == word) {
       return "";
     }
@@ -266,6 +269,14 @@ service_contract::verdict service_contract::check(const exchange& e) const {
       e.path.size() > 1 && e.path.back() == '/'
           ? exchange{e.method, e.path.substr(0, e.path.size() - 1), e.status, e.body}
           : e;
+  // Logins and prices have contracts of their own.
+  const bool managed =
+      std::any_of(std::begin(managed_roots), std::end(managed_roots), [&](std::string_view root) {
+        return trimmed.path.rfind(root, 0) == 0;
+      });
+  if (!managed) {
+    return v;
+  }
   if (is_monitor(trimmed.path)) {
     v.operation = "monitor";
     v.problem = monitor_problem(trimmed);

@@ -15,6 +15,8 @@ const std::set<std::string> not_served = {
     "virtualNetworks.listUsage",
     "networkInterfaces.getEffectiveRouteTable",
     "networkInterfaces.listEffectiveNetworkSecurityGroups",
+    "networkInterfaceIPConfigurations.get",
+    "networkInterfaceIPConfigurations.list",
     "resourceGroups.exportTemplate",
     "resources.moveResources",
     "resources.validateMoveResources",
@@ -77,7 +79,8 @@ protected:
         "InvalidResourceNamespace",
         "NotSupportedByEmulator",
         "MethodNotAllowed"};
-    return codes.count(a.code()) != 0 || a.status == 405;
+    return codes.count(a.code()) != 0 || a.status == 405 ||
+           a.message().find("not served by this emulator") != std::string::npos;
   }
 
   void furnish() {
@@ -129,6 +132,7 @@ TEST_F(azure_models, every_write_of_the_official_packages_is_known) {
     }
     SCOPED_TRACE(o.name + " " + path);
     // Empty bodies for things that are not there: refused, but not for being unknown.
+    ASSERT_TRUE(azure_.reset(true).has_value());
     make(rg, R"({"location":"westeurope"})");
     const auto a =
         arm(o.method,
@@ -157,7 +161,10 @@ TEST_F(azure_models, a_body_of_the_wrong_type_or_outside_an_enumeration_is_notic
   EXPECT_EQ(problem(R"({"error":{"code":"X","message":"y"}})", 404), "");
   EXPECT_EQ(contract_->check({"GET", "/subscriptions/s/nonsense", 200, {}}).operation, "");
   EXPECT_NE(
-      contract_->check({"GET", "/x/operations/1", 200, parsed(R"({"status":"Done"})")}).problem, ""
+      contract_
+          ->check({"GET", "/subscriptions/s/operations/1", 200, parsed(R"({"status":"Done"})")})
+          .problem,
+      ""
   );
 }
 
