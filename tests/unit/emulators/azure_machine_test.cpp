@@ -306,7 +306,10 @@ TEST_F(azure_machine, accelerated_networking_needs_a_size_that_has_it) {
 TEST_F(azure_machine, answers_say_what_is_left_of_the_limits) {
   make_network();
   const auto a = put(vm, machine_body().dump());
-  EXPECT_EQ(a.header("x-ms-ratelimit-remaining-resource"), "Microsoft.Compute/PutVM30Min;1499");
+  EXPECT_EQ(
+      a.header("x-ms-ratelimit-remaining-resource"),
+      "Microsoft.Compute/PutVM3Min;11,Microsoft.Compute/PutVM30Min;1499"
+  );
   EXPECT_FALSE(a.header("x-ms-ratelimit-remaining-subscription-writes").empty());
 }
 
