@@ -4,7 +4,6 @@
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
-#include "core/base/uuid.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -14,7 +13,9 @@
 namespace siteagent::azure_emulator {
 
 std::string keyed_hash(std::string_view text) {
-  static const std::string key = base::uuid::random().hex() + base::uuid::random().hex();
+  // The same in every run: tokens and the hashes in a kept state outlive a restart. It guards
+  // nothing but rehearsals.
+  constexpr std::string_view key = "azure-emulator: tokens and secrets of rehearsals";
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned length = 0;
   const auto* data = reinterpret_cast<const unsigned char*>(text.data());

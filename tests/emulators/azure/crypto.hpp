@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keyed hashes for tokens and remembered secrets. The key is random per process.
+// Keyed hashes for tokens and remembered secrets. The key is fixed.
 #pragma once
 
 #include <string>

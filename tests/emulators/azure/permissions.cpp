@@ -103,8 +103,9 @@ void describe_provided(const parts& s, std::size_t at, request_target& t) {
   t.type = base::join(types, "/");
   t.is_collection = ends_in_type && t.verb == verb_kind::read && types.size() == 1 &&
                     find_kind(t.provider, t.type, "").has_value();
-  t.is_monitor = types.size() == 2 && equals_ignoring_case(types[0], "locations") &&
-                 base::to_lower(types[1]).find("operation") != std::string::npos;
+  t.is_monitor = (!types.empty() && equals_ignoring_case(types.back(), "operationStatuses")) ||
+                 (types.size() == 2 && equals_ignoring_case(types[0], "locations") &&
+                  base::to_lower(types[1]).find("operation") != std::string::npos);
   t.action = t.provider + (t.type.empty() ? "" : "/" + t.type) + (word.empty() ? "" : "/" + word) +
              std::string(suffix_of(t.verb));
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "routes.hpp"
 
+#include "activity.hpp"
+#include "billing.hpp"
+#include "deployments.hpp"
 #include "handlers.hpp"
 #include "locks.hpp"
 #include "operations.hpp"
 #include "permissions.hpp"
+#include "resource_graph.hpp"
 #include "rules.hpp"
 
 #include "core/base/text.hpp"
@@ -70,6 +74,9 @@ reply put_kind(context& c, const resource_path& path) {
   if (is_network(path.kind)) {
     return put_network(c, path);
   }
+  if (path.kind == kind::ssh_key) {
+    return put_ssh_key(c, path);
+  }
   return path.kind == kind::virtual_machine ? put_machine(c, path) : put_disk(c, path);
 }
 
@@ -86,6 +93,9 @@ reply patch_kind(context& c, const resource_path& path) {
 reply delete_kind(context& c, const resource_path& path) {
   if (is_network(path.kind)) {
     return delete_network(c, path);
+  }
+  if (path.kind == kind::ssh_key) {
+    return delete_ssh_key(c, path);
   }
   return path.kind == kind::virtual_machine ? delete_machine(c, path) : delete_disk(c, path);
 }
@@ -120,8 +130,7 @@ reply route_machine(context& c, const resource_path& path, const std::string& wo
     return get_instance_view(c, path);
   }
   if (is_get(c) && equals_ignoring_case(word, "vmSizes")) {
-    const auto* machine = c.world.find(path.key());
-    return machine == nullptr ? resource_not_found(path) : list_sizes(c, machine->location);
+    return list_machine_sizes(c, path);
   }
   return unknown_type(c, "Microsoft.Compute", "virtualMachines/" + word);
 }
@@ -130,6 +139,9 @@ reply route_machine(context& c, const resource_path& path, const std::string& wo
 reply route_in_group(context& c, const std::string& group, const parts& p) {
   if (p.size() < 2) {
     return unknown_type(c, p.empty() ? "" : p[0], "");
+  }
+  if (is(p, 0, "Microsoft.Resources") && is(p, 1, "deployments")) {
+    return route_deployments(c, group, tail(p, 2));
   }
   const auto k = find_kind(p[0], p[1], "");
   if (!k) {
@@ -152,8 +164,14 @@ reply route_in_group(context& c, const std::string& group, const parts& p) {
   if (*k == kind::virtual_machine && p.size() == 4) {
     return route_machine(c, path, p[3]);
   }
+  if (*k == kind::ssh_key && p.size() == 4 && is(p, 3, "generateKeyPair")) {
+    return c.http.method == "POST" ? generate_ssh_key(c, path) : not_allowed(c);
+  }
   if (*k == kind::security_group && is(p, 3, "defaultSecurityRules") && is_get(c)) {
     return get_default_rule(c, path, p.size() > 4 ? p[4] : std::string());
+  }
+  if (*k == kind::network_interface && is(p, 3, "ipConfigurations") && is_get(c)) {
+    return get_ip_configurations(c, path, p.size() > 4 ? p[4] : std::string());
   }
   const auto child = find_kind(p[0], p[1], p[3]);
   if (!child || p.size() > 5) {
@@ -236,6 +254,13 @@ reply route_providers(context& c, const parts& p) {
   if (is(p, 0, "Microsoft.MarketplaceOrdering")) {
     const auto answer = route_marketplace(c, tail(p, 1));
     return answer ? *answer : unknown_type(c, p[0], p[1]);
+  }
+  if (is(p, 0, "Microsoft.Insights") && is(p, 1, "eventtypes") && is(p, 2, "management") &&
+      is(p, 3, "values")) {
+    return is_get(c) ? list_activity(c) : not_allowed(c);
+  }
+  if (p.size() == 2 && is(p, 0, "Microsoft.CostManagement") && is(p, 1, "query")) {
+    return c.http.method == "POST" ? query_costs(c) : not_allowed(c);
   }
   const bool ours = is(p, 0, "Microsoft.Compute") || is(p, 0, "Microsoft.Network");
   if (ours && p.size() > 3 && is(p, 1, "locations")) {
@@ -330,6 +355,12 @@ reply route_tenant(context& c) {
   const auto& s = c.http.segments;
   if (auto answer = route_authorization(c)) {
     return *answer;
+  }
+  if (auto answer = route_billing(c)) {
+    return *answer;
+  }
+  if (is_resource_graph(c.http)) {
+    return c.http.method == "POST" ? query_graph(c) : not_allowed(c);
   }
   if (s.size() == 1 && is(s, 0, "subscriptions")) {
     return list_subscriptions(c);

@@ -2,6 +2,7 @@
 #include "seed.hpp"
 
 #include "admission.hpp"
+#include "billing.hpp"
 #include "happenings.hpp"
 #include "operations.hpp"
 #include "routes.hpp"
@@ -67,6 +68,7 @@ public:
         r == nullptr ? world_.operations.end() : world_.operations.find(key_of(r->operation));
     if (it != world_.operations.end()) {
       finish(world_, it->second, call_.now);
+      world_.operations.erase(it); // nobody polls it, and there may be many
     }
   }
 
@@ -97,8 +99,7 @@ void drop_kind(world& w, kind k) {
 }
 
 result<void> seed_groups(seeder& s, const json& value) {
-  s.state().groups.clear();
-  s.state().resources.clear();
+  s.state().clear_objects();
   for (const auto& item : value.items()) {
     const std::string name = item["name"].string_or("");
     json body = item;
@@ -361,6 +362,12 @@ result<bool> seed_setting(world& w, const std::string& key, const json& value) {
     w.generic_page = w.machine_page;
   } else if (key == "interface_hold_s" && number && *number >= 0) {
     w.interface_hold = std::chrono::seconds(*number);
+  } else if (key == "billing") {
+    auto checked = read_billing(value);
+    if (!checked) {
+      return checked.error();
+    }
+    w.billing = *std::move(checked);
   } else if (key == "prices") {
     auto parsed = read_prices(value);
     if (!parsed) {
@@ -402,7 +409,8 @@ result<void> seed_all_objects(seeder& s, const json& document) {
       return done;
     }
   }
-  constexpr std::array<kind, 9> order = {
+  constexpr std::array<kind, 10> order = {
+      kind::ssh_key,
       kind::application_group,
       kind::security_group,
       kind::security_rule,
@@ -432,6 +440,17 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
   if (!document.is_object()) {
     return error{error_code::invalid, "seed: the document must be a JSON object"};
   }
+  if (auto done = apply_settings(w, document, now); !done) {
+    return done;
+  }
+  seeder s(w, now);
+  w.quotas_checked = false;
+  auto done = seed_all_objects(s, document);
+  w.quotas_checked = true;
+  return done ? seed_actions(w, document["actions"], now) : done;
+}
+
+result<void> apply_settings(world& w, const json& document, base::wall_time now) {
   for (const auto& [key, value] : document.members()) {
     if (is_object_key(key)) {
       continue;
@@ -449,8 +468,10 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
     if (!*known) {
       return wrong(key, "unknown key or wrong value");
     }
+    w.seeded[key] = value;
   }
   if (document.find("applications") != nullptr) {
+    w.roles_since = now;
     for (auto& a : w.offer.applications) {
       if (!a.permissions) {
         continue;
@@ -460,11 +481,7 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
       }
     }
   }
-  seeder s(w, now);
-  w.quotas_checked = false;
-  auto done = seed_all_objects(s, document);
-  w.quotas_checked = true;
-  return done ? seed_actions(w, document["actions"], now) : done;
+  return {};
 }
 
 } // namespace siteagent::azure_emulator

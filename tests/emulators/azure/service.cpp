@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "service.hpp"
 
+#include "activity.hpp"
 #include "admission.hpp"
 #include "auth.hpp"
+#include "deployments.hpp"
 #include "operations.hpp"
 #include "render.hpp"
+#include "resource_graph.hpp"
 #include "routes.hpp"
 #include "seed.hpp"
 #include "tokens.hpp"
 
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
+
+#include <iostream>
 
 namespace siteagent::azure_emulator {
 
@@ -109,12 +114,38 @@ void service::attach_clock(const base::clock& clock) {
 }
 
 result<void> service::reset(bool at_start) {
-  static_cast<void>(at_start);
   world_ = world();
   world_.offer = default_catalog();
   world_.timing = timing_;
   throttle_.clear();
-  return {};
+  if (state_directory_.empty()) {
+    return {};
+  }
+  if (at_start) {
+    if (auto done = state_.open(state_directory_); !done) {
+      return done;
+    }
+    auto loaded = state_.load(world_, clock_->wall());
+    if (!loaded) {
+      return loaded.error();
+    }
+    has_loaded_state_ = *loaded;
+  } else if (auto done = state_.clear(); !done) {
+    return done;
+  }
+  world_.tracks_changes = true;
+  return has_loaded_state_ && at_start ? result<void>() : keep();
+}
+
+result<void> service::keep() {
+  if (!state_.is_open()) {
+    return {};
+  }
+  const auto offset = std::chrono::duration_cast<std::chrono::seconds>(
+      clock_->wall() - base::real_clock().wall() + std::chrono::milliseconds(500)
+  );
+  kept_marks_ = {world_.due.size(), world_.ended.size()};
+  return state_.save(world_, offset);
 }
 
 void service::set_timing(const timing& t) {
@@ -128,12 +159,20 @@ result<void> service::seed(const json& document) {
   auto applied = apply_seed(next, document, clock_->wall());
   if (applied) {
     world_ = std::move(next);
+    return keep();
   }
   return applied;
 }
 
 void service::clock_advanced() {
   advance(world_, clock_->wall());
+  keep_or_complain();
+}
+
+void service::keep_or_complain() {
+  if (auto done = keep(); !done) {
+    std::cerr << name() << ": " << done.error().message << '\n';
+  }
 }
 
 json service::inventory(const emulators::call& call) {
@@ -192,6 +231,7 @@ std::vector<std::string> service::banner() const {
 net::server_response
 service::handle(const net::server_request& request, const emulators::call& call) {
   advance(world_, call.now);
+  run_deployments(world_, call.now);
   if (auto login = answer_login(world_, request, call)) {
     return *login;
   }
@@ -224,7 +264,7 @@ service::handle(const net::server_request& request, const emulators::call& call)
   context c{world_, request, call, subscription, token.principal, version, {}};
   const auto unreadable = read_body(request, c.body);
   if (!scoped) {
-    return unreadable ? *unreadable : route_tenant(c);
+    return unreadable ? *unreadable : answer_tenant(c, token.tenant);
   }
   // Reads are throttled before anything is looked up, writes once they are admitted.
   if (is_read(request.method)) {
@@ -238,8 +278,43 @@ service::handle(const net::server_request& request, const emulators::call& call)
   if (!equals_ignoring_case(subscription->tenant, token.tenant)) {
     return wrong_tenant(token.tenant, subscription->tenant, call);
   }
-  return answer_subscription(c, unreadable);
+  auto answer = answer_subscription(c, unreadable);
+  note_activity(c, answer);
+  return answer;
 }
+
+net::server_response service::answer_tenant(context& c, const std::string& tenant) {
+  if (auto bad = throttle_.tenant_door(c.http, tenant, c.principal, c.now())) {
+    return *bad;
+  }
+  if (is_resource_graph(c.http)) {
+    if (auto bad = throttle_.graph(c.principal, c.now())) {
+      return *bad;
+    }
+  }
+  return route_tenant(c);
+}
+
+namespace {
+
+// Where the object of a request is or shall be; "" when that cannot be told.
+std::string region_of(const context& c) {
+  const auto& s = c.http.segments;
+  for (std::size_t i = 0; i + 1 < s.size(); ++i) {
+    if (equals_ignoring_case(s[i], "locations")) {
+      return normalized_location(s[i + 1]);
+    }
+  }
+  if (const auto path = parse_resource_id(target_of(c.http).scope)) {
+    const auto it = c.world.resources.find(path->key());
+    if (it != c.world.resources.end()) {
+      return it->second.location;
+    }
+  }
+  return normalized_location(c.body["location"].string_or(""));
+}
+
+} // namespace
 
 net::server_response
 service::answer_subscription(context& c, const std::optional<net::server_response>& unreadable) {
@@ -262,7 +337,7 @@ service::answer_subscription(context& c, const std::optional<net::server_respons
   if (unreadable) {
     return *unreadable;
   }
-  if (auto bad = throttle_.provider(c.http, id, c.now())) {
+  if (auto bad = throttle_.provider(c.http, id, region_of(c), c.now())) {
     return *bad;
   }
   return route_subscription(c);
@@ -294,6 +369,13 @@ std::string routing_id(const emulators::call& call, const std::string& id) {
 void service::finish(
     const net::server_request& request, const emulators::call& call, net::server_response& response
 ) {
+  // A read changes nothing but what time and a first look bring to an end.
+  const bool changes =
+      !is_read(request.method) || kept_marks_ != std::pair(world_.due.size(), world_.ended.size());
+  if (state_.is_open() && changes) {
+    keep_or_complain();
+  }
+  world_.touched.clear();
   auto& headers = response.headers;
   const auto add = [&](std::string_view name, const std::string& value) {
     if (!has_header(headers, name)) {
@@ -316,8 +398,9 @@ void service::finish(
     for (const auto& [key, value] : headers) {
       gateway = gateway || (key == "x-ms-failure-cause" && value == "gateway");
     }
-    if (!gateway && s.size() >= 2 && response.status != 401) {
-      throttle_.add_headers(request, s[1], headers);
+    const bool counted = response.status != 401 && !gateway;
+    if (counted) {
+      throttle_.add_headers(request, s.size() >= 2 ? s[1] : std::string(), headers);
     }
     if (base::to_lower(request.path).find("/providers/microsoft.network/") != std::string::npos) {
       add("x-ms-arm-service-request-id", base::uuid::random().dashed());
@@ -354,7 +437,18 @@ std::vector<emulators::option> service::options() {
          return {};
        }}
   );
-  list.push_back({"--state", "DIR", "keep the state on disk", {}});
+  list.push_back(
+      {"--state",
+       "DIR",
+       "keep the state in this directory, through restarts and kills",
+       [this](std::string_view value) -> result<void> {
+         if (value.empty()) {
+           return base::error{base::error_code::invalid, "must name a directory"};
+         }
+         state_directory_ = std::string(value);
+         return {};
+       }}
+  );
   return list;
 }
 

@@ -2,6 +2,7 @@
 // The Azure emulator behind the common frame.
 #pragma once
 
+#include "state.hpp"
 #include "throttle.hpp"
 #include "world.hpp"
 
@@ -9,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace siteagent::azure_emulator {
@@ -25,6 +27,11 @@ public:
   base::result<void> seed(const base::json& document) override;
   base::json inventory(const emulators::call& call) override;
   void clock_advanced() override;
+
+  bool has_loaded_state() const override { return has_loaded_state_; }
+
+  std::chrono::seconds loaded_clock_offset() const override { return state_.clock_offset(); }
+
   std::vector<std::string> banner() const override;
 
   bool takes_operation_faults() const override { return true; }
@@ -47,7 +54,16 @@ private:
   net::server_response
   answer_subscription(context& c, const std::optional<net::server_response>& unreadable);
 
+  net::server_response answer_tenant(context& c, const std::string& tenant);
+
+  base::result<void> keep();
+  void keep_or_complain();
+
   world world_;
+  state_store state_;
+  std::string state_directory_; // "" = nothing is kept
+  bool has_loaded_state_ = false;
+  std::pair<std::size_t, std::size_t> kept_marks_; // operations running and over at the last save
   timing timing_ = timing::fast();
   throttle throttle_;
   const base::clock* clock_ = nullptr;

@@ -81,6 +81,10 @@ reply front_door_refusal(
   return r;
 }
 
+std::string remaining(const std::string& bucket, double level) {
+  return "Microsoft.Compute/" + bucket + ";" + std::to_string(static_cast<std::int64_t>(level));
+}
+
 // The compute provider answers without the outer "error".
 reply compute_refusal(const std::string& target, double allowed, int seconds) {
   const json inner = json::object(
@@ -145,7 +149,7 @@ std::optional<reply> throttle::front_door(
   const auto verbs = class_of(http.method);
   const std::string scope = base::to_lower(subscription) + "|" + std::string(verbs.name);
   own_bucket_ = scope + "|" + std::string(principal);
-  resource_text_.clear();
+  own_scope_ = "subscription";
   const auto own = take(own_bucket_, verbs.size, verbs.per_second, now);
   const auto all =
       take(scope + "|", verbs.size * global_factor, verbs.per_second * global_factor, now);
@@ -157,8 +161,55 @@ std::optional<reply> throttle::front_door(
   );
 }
 
+std::optional<reply> throttle::tenant_door(
+    const net::server_request& http,
+    std::string_view tenant,
+    std::string_view principal,
+    base::wall_time now
+) {
+  const auto verbs = class_of(http.method);
+  own_bucket_ = "tenant " + base::to_lower(tenant) + "|" + std::string(verbs.name) + "|" +
+                std::string(principal);
+  own_scope_ = "tenant";
+  const auto wait = take(own_bucket_, verbs.size, verbs.per_second, now);
+  if (!wait) {
+    return std::nullopt;
+  }
+  reply r = gateway_error(
+      429,
+      {"TenantRequestsThrottled",
+       "Number of '" + std::string(verbs.word) + "' requests for tenant '" + std::string(tenant) +
+           "' actor '" + std::string(principal) + "' exceeded. Please try again after '" +
+           std::to_string(*wait) + "' seconds."}
+  );
+  r.headers.emplace_back("Retry-After", std::to_string(*wait));
+  return r;
+}
+
+std::optional<reply> throttle::graph(std::string_view principal, base::wall_time now) {
+  constexpr double size = 15;
+  const std::string name = "graph|" + std::string(principal);
+  const auto wait = take(name, size, size / 5, now);
+  graph_text_ = std::to_string(static_cast<std::int64_t>(level(name, size)));
+  if (!wait) {
+    return std::nullopt;
+  }
+  reply r = error_reply(
+      429,
+      {"RateLimiting",
+       "Please provide below info when asking for support: the client application has been "
+       "throttled and should not attempt to repeat the request until an amount of time has "
+       "elapsed."}
+  );
+  r.headers.emplace_back("Retry-After", "5");
+  return r;
+}
+
 std::optional<reply> throttle::provider(
-    const net::server_request& http, std::string_view subscription, base::wall_time now
+    const net::server_request& http,
+    std::string_view subscription,
+    std::string_view region,
+    base::wall_time now
 ) {
   const auto& s = http.segments;
   const auto at = std::find_if(s.begin(), s.end(), [](const std::string& part) {
@@ -168,7 +219,8 @@ std::optional<reply> throttle::provider(
     return std::nullopt;
   }
   const std::string ns = base::to_lower(*(at + 1));
-  const std::string scope = base::to_lower(subscription) + "|" + ns + "|";
+  const std::string scope =
+      base::to_lower(subscription) + "|" + ns + "|" + std::string(region) + "|";
   if (ns == "microsoft.network") {
     const bool read = http.method == "GET";
     const double size = read ? 10'000 : 1000;
@@ -193,14 +245,15 @@ std::optional<reply> throttle::provider(
       subject = subject.substr(0, subject.rfind('/'));
     }
     const double size = p.machine_refill * 3;
-    if (const auto wait = take(scope + name + subject, size, p.machine_refill / 60, now)) {
+    const auto wait = take(scope + name + subject, size, p.machine_refill / 60, now);
+    resource_text_ = remaining(name + "3Min", level(scope + name + subject, size)) + ",";
+    if (wait) {
       return compute_refusal(name + "3Min", size, *wait);
     }
   }
   const double size = p.region_refill * 3;
   const auto wait = take(scope + name, size, p.region_refill / 60, now);
-  resource_text_ = "Microsoft.Compute/" + name + "30Min;" +
-                   std::to_string(static_cast<std::int64_t>(level(scope + name, size)));
+  resource_text_ += remaining(name + "30Min", level(scope + name, size));
   if (wait) {
     return compute_refusal(name + "30Min", size, *wait);
   }
@@ -212,22 +265,37 @@ void throttle::add_headers(
 ) {
   const auto verbs = class_of(http.method);
   const std::string scope = base::to_lower(subscription) + "|" + std::string(verbs.name) + "|";
-  const double full = verbs.size * global_factor;
-  headers.emplace_back(
-      "x-ms-ratelimit-remaining-subscription-global-" + std::string(verbs.name),
-      std::to_string(static_cast<std::int64_t>(level(scope, full - 1)))
-  );
+  if (own_scope_ != "tenant") {
+    const double full = verbs.size * global_factor;
+    headers.emplace_back(
+        "x-ms-ratelimit-remaining-subscription-global-" + std::string(verbs.name),
+        std::to_string(static_cast<std::int64_t>(level(scope, full - 1)))
+    );
+  }
   if (!own_bucket_.empty()) {
     headers.emplace_back(
-        "x-ms-ratelimit-remaining-subscription-" + std::string(verbs.name),
+        "x-ms-ratelimit-remaining-" + own_scope_ + "-" + std::string(verbs.name),
         std::to_string(static_cast<std::int64_t>(level(own_bucket_, verbs.size - 1)))
     );
   }
   if (!resource_text_.empty()) {
-    headers.emplace_back("x-ms-ratelimit-remaining-resource", resource_text_);
+    const bool partial = resource_text_.back() == ','; // refused by the bucket of one machine
+    headers.emplace_back(
+        "x-ms-ratelimit-remaining-resource",
+        partial ? resource_text_.substr(0, resource_text_.size() - 1) : resource_text_
+    );
+    if (resource_text_.find("HighCostGet") != std::string::npos) {
+      headers.emplace_back("x-ms-request-charge", "1");
+    }
+  }
+  if (!graph_text_.empty()) {
+    headers.emplace_back("x-ms-user-quota-remaining", graph_text_);
+    headers.emplace_back("x-ms-user-quota-resets-after", "00:00:05");
   }
   own_bucket_.clear();
+  own_scope_.clear();
   resource_text_.clear();
+  graph_text_.clear();
 }
 
 } // namespace siteagent::azure_emulator

@@ -26,9 +26,22 @@ public:
       std::string_view principal,
       base::wall_time now
   );
-  // A provider's own limits, by method and path.
-  std::optional<reply>
-  provider(const net::server_request& http, std::string_view subscription, base::wall_time now);
+  // The same for requests that belong to no subscription.
+  std::optional<reply> tenant_door(
+      const net::server_request& http,
+      std::string_view tenant,
+      std::string_view principal,
+      base::wall_time now
+  );
+  // A provider's own limits, by method, path and the region of the object.
+  std::optional<reply> provider(
+      const net::server_request& http,
+      std::string_view subscription,
+      std::string_view region,
+      base::wall_time now
+  );
+  // Resource Graph: 15 queries in 5 s. Its headers are added in any case.
+  std::optional<reply> graph(std::string_view principal, base::wall_time now);
   // x-ms-ratelimit-remaining-* of the answer to the request that was asked about last.
   void add_headers(
       const net::server_request& http, std::string_view subscription, net::header_list& headers
@@ -48,8 +61,12 @@ private:
   double level(const std::string& name, double fallback) const;
 
   bool enforced_ = false;
-  std::string own_bucket_; // of the last request: the caller's, and what compute counted
+  // Of the last request: the caller's bucket and its scope, what compute counted, and what was
+  // left of the graph's quota.
+  std::string own_bucket_;
+  std::string own_scope_;
   std::string resource_text_;
+  std::string graph_text_;
   std::map<std::string, bucket> buckets_;
 };
 

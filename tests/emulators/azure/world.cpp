@@ -30,7 +30,23 @@ group* world::find_group(std::string_view subscription, std::string_view name) {
   return it == groups.end() ? nullptr : &it->second;
 }
 
+void world::clear_objects() {
+  if (tracks_changes) {
+    for (const auto& [key, r] : resources) {
+      touched.insert(key);
+    }
+  }
+  groups.clear();
+  resources.clear();
+  users_.clear();
+  locks.clear();
+  deployments.clear();
+}
+
 resource* world::find(std::string_view key) {
+  if (tracks_changes) {
+    touched.emplace(key);
+  }
   const auto it = resources.find(std::string(key));
   return it == resources.end() ? nullptr : &it->second;
 }

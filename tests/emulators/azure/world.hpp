@@ -59,6 +59,7 @@ struct machine_part {
   base::wall_time power_changed;                                    // a view that lags still shows
   bool power_hidden = false;                                        // the platform cannot tell
   bool generalized = false;
+  bool hibernated = false;
   std::string failure_code; // of the last failed operation
   std::string failure_message;
   std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
@@ -145,6 +146,21 @@ struct operation {
   base::json result; // what the Location URL answers in the end, null = nothing
 };
 
+// A template deployment: what is still to do and what was said about it.
+struct deployment {
+  std::string id;
+  std::string principal; // whose rights its requests have
+  std::string base_url;  // of the request that began it
+  std::string operation; // of its operationStatuses
+  std::string status;    // Accepted, Running, Succeeded, Failed
+  base::json properties; // of its GET, but for what follows from the rest
+  base::json template_;  // parameters, variables, outputs
+  base::json parameters; // values, secrets included
+  base::json steps;      // [{id, name, type, version, body, index, depends, status, error}]
+  base::wall_time started;
+  base::wall_time ended;
+};
+
 class world {
 public:
   catalog offer;
@@ -156,10 +172,18 @@ public:
   std::deque<std::pair<base::wall_time, std::string>> ended; // for their expiry
 
   price_settings prices = price_settings::defaults();
+  base::json billing;                                   // the seed's, checked; null = no account
   std::map<std::string, lock_entry> locks;              // by key
   std::map<std::string, base::wall_time> registrations; // namespaces on their way: until when
 
   std::map<std::string, lingering_use> lingering; // by the key of what is used
+
+  std::map<std::string, deployment> deployments; // by key
+  std::deque<base::json> activity;               // the activity log, oldest first
+  std::map<std::string, base::json> seeded;      // the last value of every seed key but objects
+  base::wall_time roles_since;                   // when the seed's role assignments were made
+  bool tracks_changes = false;                   // whether touched is kept
+  std::set<std::string> touched;                 // keys of resources that may have changed
 
   // Settings a seed may change.
   azure_emulator::behaviour behaviour;
@@ -178,6 +202,8 @@ public:
   std::chrono::milliseconds registration_time() const;
   group* find_group(std::string_view subscription, std::string_view name);
   resource* find(std::string_view key);
+  // Drops all groups and resources.
+  void clear_objects();
   // Adds or replaces.
   resource& put(resource r);
   void erase(const std::string& key);
@@ -197,6 +223,13 @@ public:
   void touch_etag(resource& r); // after each change
   // Locks at and below what is gone.
   void drop_locks(const std::string& key);
+
+  std::pair<std::uint32_t, std::uint32_t> counters() const { return {next_address_, next_mac_}; }
+
+  void set_counters(std::uint32_t address, std::uint32_t mac) {
+    next_address_ = address;
+    next_mac_ = mac;
+  }
 
 private:
   std::unordered_map<std::string, std::set<std::string>> users_;

@@ -82,6 +82,9 @@ public:
 
   virtual bool has_loaded_state() const { return false; }
 
+  // How far the clock had been moved when that state was kept; the frame moves it there again.
+  virtual std::chrono::seconds loaded_clock_offset() const { return std::chrono::seconds(0); }
+
   // Every object as its GET shows it.
   virtual base::json inventory(const call& c) = 0;
 

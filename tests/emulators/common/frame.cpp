@@ -142,6 +142,9 @@ struct frame::impl {
     if (auto ok = emulator.reset(at_start); !ok) {
       return ok;
     }
+    if (at_start && emulator.has_loaded_state()) {
+      clock.advance(emulator.loaded_clock_offset());
+    }
     if (!seed_document.is_null() && !(at_start && emulator.has_loaded_state())) {
       if (auto ok = emulator.seed(seed_document); !ok) {
         return base::with_context(ok.error(), "--seed " + options.seed_file);

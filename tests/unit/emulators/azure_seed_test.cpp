@@ -97,15 +97,6 @@ TEST_F(azure_seed, machines_come_by_name) {
   );
 }
 
-TEST(azure_command_line, refuses_what_is_not_built_yet) {
-  service azure;
-  std::string program = "azure-emulator";
-  std::string option = "--state";
-  std::string value = "somewhere";
-  char* arguments[] = {program.data(), option.data(), value.data(), nullptr};
-  EXPECT_EQ(emulators::run(azure, 3, arguments), 2);
-}
-
 TEST(azure_command_line, refuses_an_unknown_timing) {
   service azure;
   std::string program = "azure-emulator";

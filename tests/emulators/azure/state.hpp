@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The world on disk: one log of changes, written before the answer that made them leaves.
+//
+// A line is one transaction, {"put": {key: record}, "drop": [key]}, appended with a single write.
+// What a kill left half written is the last line and is ignored; reading back applies the others
+// in order. At start the log is replaced, by rename, by one that holds the present only.
+#pragma once
+
+#include "world.hpp"
+
+#include "core/base/result.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace siteagent::azure_emulator {
+
+class state_store {
+public:
+  state_store() = default;
+  state_store(const state_store&) = delete;
+  state_store& operator=(const state_store&) = delete;
+  ~state_store();
+
+  // Takes the directory, makes it if need be and keeps other processes out.
+  base::result<void> open(const std::string& directory);
+
+  bool is_open() const { return file_ >= 0; }
+
+  // Reads what is kept into a fresh world. False: there is nothing.
+  base::result<bool> load(world& w, base::wall_time now);
+  // Writes what changed since the last call. `clock_offset` is how far the clock was moved.
+  base::result<void> save(world& w, std::chrono::seconds clock_offset);
+  // Forgets everything kept.
+  base::result<void> clear();
+
+  // Of what load() read.
+  std::chrono::seconds clock_offset() const { return clock_offset_; }
+
+private:
+  base::result<void> append(const std::string& line);
+  base::result<void> compact(const world& w);
+
+  int file_ = -1;
+  int lock_ = -1;
+  std::string path_;
+  std::chrono::seconds clock_offset_{0};
+  std::set<std::string> ended_;                       // records of operations whose end is kept
+  std::unordered_map<std::string, std::size_t> kept_; // key of a record -> hash of its text
+};
+
+} // namespace siteagent::azure_emulator
