@@ -128,6 +128,7 @@ std::string add_step(world& w, deployment& d, const json& source, std::int64_t i
       {{"type", source["type"]},
        {"name", source["name"]},
        {"version", source["apiVersion"]},
+       {"location", source["location"]},
        {"depends", source["dependsOn"]}}
   );
   if (const auto* condition = source.find("condition")) {
@@ -436,13 +437,13 @@ json providers_of(const deployment& d) {
       list.push_back(json::object({{"namespace", space}, {"resourceTypes", json::array()}}));
       entry = &list.items().back();
     }
-    const auto location = step.at({"body", "location"}).string_or("");
-    const bool plain = !location.empty() && location.front() != '[';
+    const auto& location = step["location"];
     entry->member_ref("resourceTypes")
         .push_back(json::object(
             {{"resourceType", slash == std::string::npos ? "" : full.substr(slash + 1)},
              {"locations",
-              plain ? json::array({normalized_location(location)}) : json::array({json()})}}
+              location.is_string() ? json::array({normalized_location(location.string_or(""))})
+                                   : json::array({json()})}}
         ));
   }
   return list;
@@ -594,7 +595,7 @@ reply put_deployment(context& c, const std::string& group, const std::string& na
   reply r = json_reply(is_new ? 201 : 200, deployment_body(stored));
   r.headers.emplace_back(
       "Azure-AsyncOperation",
-      c.call.base_url + stored.id + "/operationStatuses/" + stored.operation +
+      c.call.base_url + c.http.path + "/operationStatuses/" + stored.operation +
           "?api-version=" + c.api_version
   );
   r.headers.emplace_back(
