@@ -408,24 +408,6 @@ TEST_F(azure_machine, a_list_without_tags_is_refused) {
   EXPECT_EQ(run(&backend::list_resources).code, SAGENT_E_INVALID);
 }
 
-TEST_F(azure_machine, diagnostics_name_each_check) {
-  const fake_call call = run(&backend::diagnostics);
-  ASSERT_EQ(call.code, SAGENT_OK);
-  for (const base::json& check : call.emitted) {
-    EXPECT_EQ(check["ok"].boolean(), true) << check.dump();
-  }
-  EXPECT_EQ(call.emitted.size(), 5U);
-}
-
-TEST_F(azure_machine, diagnostics_stop_at_wrong_credentials_and_say_so) {
-  host_data.secret = "wrong";
-  const fake_call call = run(&backend::diagnostics);
-  ASSERT_EQ(call.code, SAGENT_OK);
-  ASSERT_EQ(call.emitted.size(), 1U);
-  EXPECT_EQ(call.emitted[0]["ok"].boolean(), false);
-  EXPECT_THAT(call.emitted[0]["detail"].string_or(""), HasSubstr("client secret is wrong"));
-}
-
 TEST_F(azure_machine, ping_gives_the_cause) {
   EXPECT_EQ(run(&backend::ping).code, SAGENT_OK);
   arm.script({"GET", "", -1, 0, false, 404, fake_arm::error_text("SubscriptionNotFound"), {}});
