@@ -94,7 +94,14 @@ const char* settings_schema() {
       "subscription_id": "11111111-1111-1111-1111-111111111111",
       "tenant_id": "22222222-2222-2222-2222-222222222222",
       "client_id": "33333333-3333-3333-3333-333333333333",
-      "client_secret": "emulator-secret"
+      "credential": "client_secret",
+      "client_secret": "emulator-secret",
+      "client_certificate": null,
+      "client_certificate_password": null,
+      "send_certificate_chain": null,
+      "federated_token_file": null,
+      "managed_identity_object_id": null,
+      "managed_identity_resource_id": null
     }
   }
 })json";

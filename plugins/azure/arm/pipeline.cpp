@@ -183,7 +183,9 @@ base::result<net::response> pipeline::authorised(const scope& call, net::request
     r.deadline = std::min(one_exchange, call.remaining());
     auto answer = o_.transport->perform(r);
     const bool refused = answer && answer->status == 401;
-    if (refused) {
+    if (refused && second) {
+      o_.tokens->refused_again(*bearer, claims_of(*answer), o_.clock->steady());
+    } else if (refused) {
       o_.tokens->invalidate(*bearer, claims_of(*answer), o_.clock->steady());
     }
     if (!refused || second) {

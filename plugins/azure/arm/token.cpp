@@ -20,7 +20,7 @@ constexpr seconds refresh_spread{30}; // so that many agents do not renew in ste
 constexpr seconds last_margin{30};
 constexpr milliseconds refresh_pause{3'000};
 constexpr milliseconds refusal_memory{60'000};
-constexpr milliseconds replacement_memory{30'000};
+constexpr milliseconds useless_memory{30'000};
 constexpr milliseconds longest_pause{60'000};
 constexpr milliseconds patient_exchange{30'000};
 constexpr milliseconds brief_exchange{10'000}; // the old token still serves
@@ -196,12 +196,11 @@ void token_source::keep(const token_answer& answer, base::steady_time now) {
                      ));
   const auto refresh = std::max<milliseconds>(life - early, life * 4 / 5);
   const auto last = std::max<milliseconds>(life - last_margin, life * 9 / 10);
-  held_ = held{answer.token, now, now + refresh, now + last, was_refused_};
+  held_ = held{answer.token, now + refresh, now + last};
   if (answer.refresh_in && *answer.refresh_in < answer.lifetime) {
     held_->refresh_at =
         std::min(held_->refresh_at, now + duration_cast<milliseconds>(*answer.refresh_in));
   }
-  was_refused_ = false;
   no_refresh_before_ = {};
 }
 
@@ -209,17 +208,23 @@ void token_source::invalidate(
     const base::secret& token, std::string claims, base::steady_time now
 ) {
   const std::lock_guard guard(mutex_);
-  const bool is_ours = held_ && held_->token == token;
-  if (is_ours && claims.empty() && held_->is_replacement &&
-      now < held_->since + replacement_memory) {
-    return;
-  }
-  if (is_ours) {
-    held_.reset();
-    was_refused_ = true;
-  }
   if (!claims.empty()) {
     claims_ = std::move(claims);
+  }
+  if (held_ && held_->token == token && now >= held_->kept_until) {
+    held_.reset();
+  }
+}
+
+void token_source::refused_again(
+    const base::secret& token, std::string claims, base::steady_time now
+) {
+  const std::lock_guard guard(mutex_);
+  if (!claims.empty()) {
+    claims_ = std::move(claims);
+  }
+  if (held_ && held_->token == token && now >= held_->kept_until) {
+    held_->kept_until = now + useless_memory;
   }
 }
 

@@ -41,19 +41,20 @@ public:
   // credential, so that a wrong one locks nobody out), transient, stopped.
   base::result<base::secret> get(const scope& call, const token_environment& env);
 
-  // Azure refused this token. `claims`: JSON a new token must satisfy, or "". A token that already
-  // replaced a refused one within the last half minute is kept: a third would fare no better.
+  // Azure refused this token. `claims`: JSON a new token must satisfy, or "".
   void invalidate(const base::secret& token, std::string claims, base::steady_time now);
+  // Azure refused this token too, fetched a moment ago because the one before was refused: it is
+  // kept for half a minute, since a third would fare no better.
+  void refused_again(const base::secret& token, std::string claims, base::steady_time now);
 
   const principal& who() const { return who_; }
 
 private:
   struct held {
     base::secret token;
-    base::steady_time since;
     base::steady_time refresh_at;
     base::steady_time unusable_at;
-    bool is_replacement = false; // of one that Azure refused
+    base::steady_time kept_until = {}; // refused, and of no use to fetch another before
   };
 
   struct refusal {
@@ -83,7 +84,6 @@ private:
   std::optional<held> held_;
   std::optional<refusal> refusal_;
   base::steady_time no_refresh_before_{};
-  bool was_refused_ = false;
   std::string claims_;
 };
 

@@ -117,6 +117,23 @@ TEST(azure_credentials, take_the_environment_only_when_workload_identity_is_aske
   );
 }
 
+TEST(azure_credentials, of_a_rehearsal_replace_those_of_any_kind) {
+  const json schema = *json::parse(settings_schema());
+  for (const std::string& own :
+       {who + R"("client_secret":"r")",
+        who + R"("client_certificate":"r","client_certificate_password":"p")",
+        who + R"("federated_token_file":"/run/token")",
+        std::string(R"("credential":"managed_identity","managed_identity_object_id":"o")")}) {
+    json rehearsed = *json::parse("{" + own + "}");
+    for (const auto& [key, value] : schema.at({"x-rehearsal", "settings"}).members()) {
+      rehearsed.set(key, value);
+    }
+    const auto s = parse_settings(rehearsed.dump());
+    ASSERT_TRUE(s) << own << ": " << s.error().message;
+    EXPECT_EQ(s->credentials.kind, credential_kind::client_secret);
+  }
+}
+
 TEST(azure_credentials, a_token_file_has_an_absolute_path) {
   EXPECT_THAT(refusal(who + R"("federated_token_file":"token")"), HasSubstr("absolute path"));
 }

@@ -248,6 +248,7 @@ TEST_F(azure_token, one_that_azure_refuses_twice_in_a_row_is_not_fetched_a_third
   const auto second = get();
   ASSERT_TRUE(second);
   EXPECT_EQ(login.seen().size(), 2U);
+  source.refused_again(*second, "", clock.steady());
   source.invalidate(*second, "", clock.steady());
   ASSERT_TRUE(get());
   EXPECT_EQ(login.seen().size(), 2U) << "a wrong tenant must not mean two tokens per call";
