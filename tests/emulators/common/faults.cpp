@@ -61,7 +61,7 @@ base::result<void> read_match(const json& match, fault_rule& rule) {
   if (!match.is_null() && !match.is_object()) {
     return bad("\"match\" must be an object");
   }
-  if (auto ok = only(match, {"method", "path", "query", "nth", "times"}); !ok) {
+  if (auto ok = only(match, {"method", "path", "query", "nth", "times", "percent"}); !ok) {
     return ok;
   }
   rule.method = match["method"].string_or("");
@@ -85,6 +85,11 @@ base::result<void> read_match(const json& match, fault_rule& rule) {
     return times.error();
   }
   rule.times = *times;
+  auto percent = count_of(match, "percent", 100);
+  if (!percent || *percent > 100) {
+    return bad("\"percent\" must be a whole number from 0 to 100");
+  }
+  rule.percent = static_cast<unsigned>(*percent);
   return {};
 }
 
@@ -220,6 +225,15 @@ base::result<fault_script> fault_script::parse(const json& document, bool operat
   return script;
 }
 
+// Not random on purpose: a run that failed can be run again.
+bool fault_script::falls(unsigned percent) {
+  if (percent >= 100) {
+    return true;
+  }
+  dice_ = dice_ * 6364136223846793005U + 1442695040888963407U;
+  return (dice_ >> 33U) % 100 < percent;
+}
+
 std::optional<fault> fault_script::next(const net::server_request& request) {
   std::optional<fault> chosen;
   for (auto& rule : rules_) {
@@ -229,8 +243,9 @@ std::optional<fault> fault_script::next(const net::server_request& request) {
       continue;
     }
     ++rule.matches;
-    const bool fires =
-        rule.matches >= rule.nth && (rule.times == 0 || rule.matches < rule.nth + rule.times);
+    const bool fires = rule.matches >= rule.nth &&
+                       (rule.times == 0 || rule.matches < rule.nth + rule.times) &&
+                       falls(rule.percent);
     if (fires && !chosen) {
       chosen = rule.what;
     }

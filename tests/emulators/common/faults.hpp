@@ -35,6 +35,7 @@ struct fault_rule {
   std::optional<std::regex> query; // searched in the raw query
   std::uint64_t nth = 1;           // the first match that fires
   std::uint64_t times = 1;         // how many matches fire from there on; 0 = all
+  unsigned percent = 100;          // of those, how many do, the same ones in every run
   fault what;
   std::uint64_t matches = 0;
 };
@@ -49,7 +50,10 @@ public:
   std::optional<fault> next(const net::server_request& request);
 
 private:
+  bool falls(unsigned percent);
+
   std::vector<fault_rule> rules_;
+  std::uint64_t dice_ = 1;
 };
 
 } // namespace siteagent::emulators

@@ -4,6 +4,7 @@
 
 #include "tests/unit/emulators/api_client.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace siteagent::emulators {
@@ -60,6 +61,18 @@ INSTANTIATE_TEST_SUITE_P(
         counting{"{'times':0}", "11111"}
     )
 );
+
+TEST(fault_script, fires_for_a_share_of_the_matches_the_same_in_every_run) {
+  const std::string rule = "{'match':{'times':0,'percent':30},'do':'cut'}";
+  const std::string first = hits(script(rule), 1000);
+  const auto fired = std::count(first.begin(), first.end(), '1');
+  EXPECT_GT(fired, 250);
+  EXPECT_LT(fired, 350);
+  EXPECT_EQ(hits(script(rule), 1000), first);
+  EXPECT_EQ(hits(script("{'match':{'times':0,'percent':0},'do':'cut'}"), 5), "00000");
+  EXPECT_FALSE(fault_script::parse(quoted("{'rules':[{'match':{'percent':101},'do':'cut'}]}"), true)
+  );
+}
 
 TEST(fault_script, matches_method_path_and_query) {
   auto s =
