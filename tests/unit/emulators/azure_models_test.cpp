@@ -15,8 +15,6 @@ const std::set<std::string> not_served = {
     "virtualNetworks.listUsage",
     "networkInterfaces.getEffectiveRouteTable",
     "networkInterfaces.listEffectiveNetworkSecurityGroups",
-    "networkInterfaceIPConfigurations.get",
-    "networkInterfaceIPConfigurations.list",
     "resourceGroups.exportTemplate",
     "resources.moveResources",
     "resources.validateMoveResources",
@@ -83,6 +81,15 @@ protected:
            a.message().find("not served by this emulator") != std::string::npos;
   }
 
+  answer ask(const service_contract::operation& o, const std::string& path) {
+    return raw(
+        o.method,
+        path + (path.find('?') == std::string::npos ? "?" : "&") + "api-version=" + compute_api,
+        o.method == "PUT" || o.method == "PATCH" ? "{}" : "",
+        {{"authorization", "Bearer " + token_}}
+    );
+  }
+
   void furnish() {
     make_machine();
     make(
@@ -100,28 +107,25 @@ protected:
 TEST_F(azure_models, every_read_of_the_official_packages_is_served_with_a_body_that_fits) {
   furnish();
   int bodies = 0;
-  std::set<std::string> gaps;
   for (const auto& o : contract_->operations()) {
     const std::string path = with_names(o.path);
     if (o.method != "GET" || path.find('{') != std::string::npos) {
       continue;
     }
     SCOPED_TRACE(o.name + " " + path);
-    const auto a = arm("GET", path);
+    const auto a = ask(o, path);
+    EXPECT_EQ(is_unknown(a), not_served.count(o.name) == 1) << a.status << " " << a.body.dump();
     if (is_unknown(a)) {
-      gaps.insert(o.name);
+      std::cout << "not served: " << o.name << '\n';
       continue;
     }
     EXPECT_EQ(a.status, 200) << a.body.dump();
-    const auto verdict = contract_->check({"GET", path, a.status, a.body});
+    const auto verdict =
+        contract_->check({"GET", path.substr(0, path.find('?')), a.status, a.body});
     EXPECT_EQ(verdict.problem, "");
     bodies += verdict.body_checked ? 1 : 0;
   }
   EXPECT_GE(bodies, 35);
-  for (const auto& name : gaps) {
-    std::cout << "not served: " << name << '\n';
-    EXPECT_EQ(not_served.count(name), 1U) << name;
-  }
 }
 
 TEST_F(azure_models, every_write_of_the_official_packages_is_known) {
@@ -134,10 +138,7 @@ TEST_F(azure_models, every_write_of_the_official_packages_is_known) {
     // Empty bodies for things that are not there: refused, but not for being unknown.
     ASSERT_TRUE(azure_.reset(true).has_value());
     make(rg, R"({"location":"westeurope"})");
-    const auto a =
-        arm(o.method,
-            path,
-            o.method == "POST" || o.method == "DELETE" ? base::json() : base::json::object());
+    const auto a = ask(o, path);
     EXPECT_EQ(is_unknown(a), not_served.count(o.name) == 1) << a.status << " " << a.body.dump();
     if (is_unknown(a)) {
       std::cout << "not served: " << o.name << '\n';
