@@ -42,12 +42,9 @@ const recorder = {
   },
 };
 
-export function clients(credential, options = {}) {
-  const settings = {
-    endpoint: url,
-    additionalPolicies: [recorder],
-    ...options,
-  };
+export const settings = { endpoint: url, additionalPolicies: [recorder] };
+
+export function clients(credential) {
   return {
     subscriptions: new SubscriptionClient(credential, settings),
     resources: new ResourceManagementClient(credential, subscription, settings),
