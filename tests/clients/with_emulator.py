@@ -10,7 +10,7 @@ The command finds these in its environment:
   EMULATOR_JOURNAL   the emulator's journal
   EMULATOR_EXCHANGES file for what a client received, one JSON object a line, not there yet; a name
                      given from outside is used
-The exit code is the command's.
+The exit code is the command's, or 1 if the emulator did not end well.
 """
 import os
 import subprocess
@@ -61,10 +61,13 @@ def main():
             os.makedirs(os.path.dirname(exchanges), exist_ok=True)
             if os.path.exists(exchanges):
                 os.remove(exchanges)
-            return subprocess.run(command, env=environment, check=False).returncode
+            code = subprocess.run(command, env=environment, check=False).returncode
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            ended = process.wait(timeout=30)
+        if ended != 0:
+            print(f"the emulator ended with {ended}", file=sys.stderr)
+        return code or (1 if ended != 0 else 0)
 
 
 if __name__ == "__main__":
