@@ -144,9 +144,9 @@ private:
     planned_change change = about(request, "delete machine");
     change.now = request.target.empty() ? base::json("everything tagged for the resource")
                                         : base::json(request.target);
-    base::json kept = base::json::array();
     if (checked.answer) {
       base::json gone = base::json::array();
+      base::json kept = base::json::array();
       for (const base::json& report : *checked.answer) {
         for (const base::json& id : report["deleted"].items()) {
           gone.push_back(id);
@@ -158,10 +158,11 @@ private:
       if (gone.size() == 0 && kept.size() == 0) {
         return std::vector<base::json>{}; // nothing there
       }
-      change.then = base::json::object({{"deleted", std::move(gone)}, {"remaining", kept}});
+      change.then =
+          base::json::object({{"deleted", std::move(gone)}, {"remaining", std::move(kept)}});
     }
     changes_.add(std::move(change));
-    return std::vector<base::json>{row({{"remaining", std::move(kept)}})};
+    return std::vector<base::json>{};
   }
 
   emitted set_limits(const host::call_request& request, const host::call_options& options) {

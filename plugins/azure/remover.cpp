@@ -69,7 +69,7 @@ void remover::remove_target(const target& t) {
     return;
   }
   if (r_.dry_run) {
-    keep(t.id, "would be deleted");
+    report_.deleted.push_back(t.id.text());
     return;
   }
   auto done = remove_object(r_.cloud, r_.call, t.k, t.id, !report_.failure.has_value());
@@ -94,7 +94,7 @@ void remover::remove_targets(std::vector<target> targets) {
 
 bool remover::drop_group(const resource_id& group) {
   if (r_.dry_run) {
-    keep(group, "would be deleted with everything in it");
+    report_.deleted.push_back(group.text());
     gone_groups_.insert(base::to_lower(group.group));
     return true;
   }

@@ -18,18 +18,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-agent_run run_command(const site& s, const std::vector<std::string>& words) {
-  std::vector<std::string> arguments{SITEAGENT_BIN_DIR "/waldur-site-agent"};
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  arguments.insert(arguments.end(), {"-c", s.config_file(), "--plugin-dir", SITEAGENT_PLUGIN_DIR});
-  const std::string output = s.dir().file("command.log");
-  std::filesystem::remove(output); // of the command before
-  process p(arguments, {}, output);
-  const auto code = p.wait(std::chrono::seconds(120));
-  EXPECT_TRUE(code) << p.output();
-  return {code.value_or(-1), p.output()};
-}
-
 // The JSON documents among the lines; those with an event are the log.
 std::vector<json> documents(const std::string& log) {
   std::vector<json> out;
@@ -57,7 +45,7 @@ std::vector<std::string> failures(const json& report) {
 }
 
 std::vector<std::string> diagnose(const site& s) {
-  const agent_run run = run_command(s, {"diagnose", "--json"});
+  const agent_run run = s.run_command({"diagnose", "--json"});
   const auto printed = documents(run.log);
   if (printed.size() != 1) {
     ADD_FAILURE() << run.log;
@@ -126,7 +114,7 @@ void expect_a_whole_life(const site& s) {
 
 TEST(diagnose, finds_nothing_wrong_with_a_good_site) {
   const site s;
-  const agent_run run = run_command(s, {"diagnose"});
+  const agent_run run = s.run_command({"diagnose"});
   EXPECT_EQ(run.exit_code, 0) << run.log;
   EXPECT_THAT(
       run.log,
@@ -146,7 +134,7 @@ TEST(diagnose, finds_nothing_wrong_with_a_good_site) {
 
 TEST(diagnose, prints_a_role_that_is_enough_for_a_whole_life) {
   const site s;
-  const agent_run run = run_command(s, {"diagnose", "--role"});
+  const agent_run run = s.run_command({"diagnose", "--role"});
   ASSERT_EQ(run.exit_code, 0) << run.log;
   const auto roles = documents(run.log);
   ASSERT_THAT(roles, SizeIs(1));
@@ -158,7 +146,7 @@ TEST(diagnose, prints_a_role_that_is_enough_for_a_whole_life) {
 
 TEST(diagnose, notices_any_action_that_is_missing_from_the_role) {
   const site s;
-  const auto roles = documents(run_command(s, {"diagnose", "--role"}).log);
+  const auto roles = documents(s.run_command({"diagnose", "--role"}).log);
   ASSERT_THAT(roles, SizeIs(1));
   const json assigned = assignments(roles);
   const json& actions = roles[0]["Actions"];
@@ -185,7 +173,7 @@ TEST(diagnose, prints_a_role_per_scope_for_a_shared_group_and_they_are_enough) {
   options.azure_seed =
       *json::parse(R"({"resourceGroups": [{"name": "machines", "location": "westeurope"}]})");
   const site s(options);
-  const auto roles = documents(run_command(s, {"diagnose", "--role"}).log);
+  const auto roles = documents(s.run_command({"diagnose", "--role"}).log);
   ASSERT_THAT(roles, SizeIs(2));
   for (const json& action : roles[0]["Actions"].items()) {
     EXPECT_TRUE(action.string_or("").ends_with("/read")) << "beyond its group it only reads";
@@ -222,7 +210,7 @@ TEST(diagnose, prints_roles_that_only_enter_the_network_of_the_site) {
         "properties": {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]},
           "subnets": [{"name": "machines", "properties": {"addressPrefix": "10.1.1.0/24"}}]}}]})");
   const site s(options);
-  const auto roles = documents(run_command(s, {"diagnose", "--role"}).log);
+  const auto roles = documents(s.run_command({"diagnose", "--role"}).log);
   ASSERT_THAT(roles, SizeIs(4));
   const json& in_group = roles[1]["Actions"];
   for (const json& action : in_group.items()) {
@@ -255,7 +243,7 @@ TEST(diagnose, names_an_expired_secret_and_goes_on_with_waldur) {
           "secret_expired": true}]})"
   );
   const site s(options);
-  const agent_run run = run_command(s, {"diagnose"});
+  const agent_run run = s.run_command({"diagnose"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.log, HasSubstr("the client secret has expired; make a new one"));
   EXPECT_THAT(run.log, HasSubstr("ok      open orders"));
@@ -267,7 +255,7 @@ TEST(diagnose, names_a_token_waldur_refuses_and_goes_on_with_the_cloud) {
   const std::string right = "waldur_api_token: e2e0";
   config.replace(config.find(right), right.size(), "waldur_api_token: f2f0");
   write_file(s.config_file(), config);
-  const agent_run run = run_command(s, {"diagnose"});
+  const agent_run run = s.run_command({"diagnose"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.log, HasSubstr("FAILED  Waldur user"));
   EXPECT_THAT(run.log, HasSubstr("check the token in the configuration"));
@@ -298,7 +286,7 @@ TEST(diagnose, reports_each_side_when_the_other_cannot_be_reached) {
       s.default_offering_yaml("Good", offering_uuid) +
       s.default_offering_yaml("Lost cloud", "e2ef0000000000000000000000000202", dead)
   );
-  const agent_run run = run_command(s, {"diagnose", "--json"});
+  const agent_run run = s.run_command({"diagnose", "--json"});
   EXPECT_EQ(run.exit_code, 1);
   const auto printed = documents(run.log);
   ASSERT_THAT(printed, SizeIs(1)) << run.log;
@@ -362,7 +350,7 @@ TEST(offering_options, are_ready_to_paste_and_only_what_can_be_ordered) {
   );
   const site s(options);
   const agent_run run =
-      run_command(s, {"offering-options", "--json", "--offering", std::string(offering_uuid)});
+      s.run_command({"offering-options", "--json", "--offering", std::string(offering_uuid)});
   ASSERT_EQ(run.exit_code, 0) << run.log;
   const auto printed = documents(run.log);
   ASSERT_THAT(printed, SizeIs(1)) << run.log;
@@ -391,7 +379,7 @@ TEST(offering_options, are_ready_to_paste_and_only_what_can_be_ordered) {
 
 TEST(offering_options, of_an_offering_the_file_does_not_have_are_refused) {
   const site s;
-  const agent_run run = run_command(s, {"offering-options", "--offering", "e2ef"});
+  const agent_run run = s.run_command({"offering-options", "--offering", "e2ef"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.log, HasSubstr("no usable offering with waldur_offering_uuid e2ef"));
 }

@@ -12,25 +12,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::string arm_token(const site& s) {
-  net::request r;
-  r.method = "POST";
-  r.url = s.azure().url() + "/22222222-2222-2222-2222-222222222222/oauth2/v2.0/token";
-  r.content_type = "application/x-www-form-urlencoded";
-  r.body = "grant_type=client_credentials&client_id=33333333-3333-3333-3333-333333333333"
-           "&client_secret=emulator-secret&scope=x%2F.default";
-  const auto answer = (*net::make_transport({}))->perform(r);
-  return json::parse(answer->body)->find("access_token")->string_or("");
-}
-
 // A PUT as somebody else of the subscription would make it.
 int put(const site& s, const std::string& path, const json& body, const std::string& version) {
-  net::request r;
-  r.method = "PUT";
-  r.url = s.azure().url() + path + "?api-version=" + version;
-  r.headers = {{"Authorization", "Bearer " + arm_token(s)}};
-  r.body = body.dump();
-  return (*net::make_transport({}))->perform(r)->status;
+  return s.call_azure("PUT", path, version, body).status;
 }
 
 site_options shared_group() {

@@ -100,21 +100,7 @@ TEST(life_cycle, a_machine_stopped_by_its_owner_is_not_started) {
   const std::string uuid = s.resource_of(order);
   const std::string id = s.resource(uuid)["backend_id"].string_or("");
 
-  const auto token = [&] {
-    net::request r;
-    r.method = "POST";
-    r.url = s.azure().url() + "/22222222-2222-2222-2222-222222222222/oauth2/v2.0/token";
-    r.content_type = "application/x-www-form-urlencoded";
-    r.body = "grant_type=client_credentials&client_id=33333333-3333-3333-3333-333333333333"
-             "&client_secret=emulator-secret&scope=x%2F.default";
-    const auto answer = (*net::make_transport({}))->perform(r);
-    return std::string(json::parse(answer->body)->find("access_token")->string_or(""));
-  }();
-  net::request stop;
-  stop.method = "POST";
-  stop.url = s.azure().url() + id + "/deallocate?api-version=2024-07-01";
-  stop.headers = {{"Authorization", "Bearer " + token}};
-  ASSERT_EQ((*net::make_transport({}))->perform(stop)->status, 202);
+  ASSERT_EQ(s.call_azure("POST", id + "/deallocate", "2024-07-01").status, 202);
   s.azure().advance_clock(3600);
   ASSERT_EQ(power_state(s.azure(), id), "deallocated");
 

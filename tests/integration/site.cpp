@@ -219,6 +219,7 @@ std::string site::default_offering_yaml(
          manager + "\n" +                               //
          "        authority: " + azure_->url() + "\n" + //
          "        audience: " + azure_->url() + "\n" +  //
+         "        prices: " + azure_->url() + "\n" +    //
          "      polling:\n"                             //
          "        min_ms: 10\n"                         //
          "        max_ms: 100\n"                        //
@@ -383,6 +384,56 @@ agent_run site::run_agent(
     throw std::runtime_error("the agent did not end in time: " + agent->output());
   }
   return {*code, agent->output()};
+}
+
+agent_run site::run_command(std::vector<std::string> words, const std::string& input) const {
+  const std::string name = "command-" + std::to_string(++runs_);
+  write_file(dir_.file(name + ".in"), input);
+  words.insert(
+      words.begin(),
+      {"/bin/sh",
+       "-c",
+       R"(exec "$@" < "$0.in" 2> "$0.err")",
+       dir_.file(name),
+       SITEAGENT_BIN_DIR "/waldur-site-agent"}
+  );
+  words.insert(words.end(), {"-c", config_file_, "--plugin-dir", plugin_dir_});
+  process command(words, {}, dir_.file(name + ".log"));
+  const auto code = command.wait(std::chrono::seconds(120));
+  if (!code) {
+    throw std::runtime_error("the command did not end in time: " + command.output());
+  }
+  return {*code, command.output(), read_file(dir_.file(name + ".err"))};
+}
+
+http_answer site::call_azure(
+    const std::string& method,
+    const std::string& path,
+    const std::string& api_version,
+    const json& body
+) const {
+  const auto transport = *net::make_transport({});
+  net::request login;
+  login.method = "POST";
+  login.url = azure_->url() + "/22222222-2222-2222-2222-222222222222/oauth2/v2.0/token";
+  login.content_type = "application/x-www-form-urlencoded";
+  login.body = "grant_type=client_credentials&client_id=33333333-3333-3333-3333-333333333333"
+               "&client_secret=emulator-secret&scope=" +
+               azure_->url() + "/.default";
+  const std::string token =
+      json::parse(transport->perform(login)->body)->find("access_token")->string_or("");
+  net::request r;
+  r.method = method;
+  r.url = azure_->url() + path + "?api-version=" + api_version;
+  r.headers = {{"Authorization", "Bearer " + token}};
+  if (!body.is_null()) {
+    r.body = body.dump();
+  }
+  const auto answer = transport->perform(r);
+  if (!answer) {
+    throw std::runtime_error(answer.error().message);
+  }
+  return {answer->status, json::parse(answer->body).value_or(json())};
 }
 
 std::size_t site::machine_count() const {

@@ -112,7 +112,8 @@ struct site_options {
 
 struct agent_run {
   int exit_code = -1;
-  std::string log;
+  std::string log;         // of a subcommand: what it printed on stdout
+  std::string errors = {}; // of a subcommand: stderr
 };
 
 class site {
@@ -158,7 +159,17 @@ public:
       const process::environment& extra = {}
   ) const;
 
+  // A subcommand: its words without the file and the plugins; `input` is what it reads.
+  agent_run run_command(std::vector<std::string> words, const std::string& input = "") const;
+
   // The cloud.
+  // A call as somebody else of the subscription would make it.
+  http_answer call_azure(
+      const std::string& method,
+      const std::string& path,
+      const std::string& api_version,
+      const json& body = {}
+  ) const;
   std::size_t machine_count() const;
   // Every object of the subscription as "type name" lines; empty = nothing bills.
   std::vector<std::string> cloud_objects() const;
