@@ -368,8 +368,8 @@ TEST(offering_options, are_ready_to_paste_and_only_what_can_be_ordered) {
       << "Standard_B2s cannot be used in eastus";
   EXPECT_THAT(fields["image"]["choices"].items(), Not(IsEmpty()));
   EXPECT_EQ(fields["ssh_public_key"]["type"], json("text"));
-  EXPECT_THAT(run.log, HasSubstr("left out of size: Standard_F2s_v2"));
-  EXPECT_THAT(run.log, HasSubstr("left out of location: eastus: Standard_B2s"));
+  EXPECT_THAT(run.errors, HasSubstr("left out of size: Standard_F2s_v2"));
+  EXPECT_THAT(run.errors, HasSubstr("left out of location: eastus: Standard_B2s"));
 
   // What was printed is what diagnose then finds in order.
   json offering = json::object({{"options", form}});
@@ -381,7 +381,7 @@ TEST(offering_options, of_an_offering_the_file_does_not_have_are_refused) {
   const site s;
   const agent_run run = s.run_command({"offering-options", "--offering", "e2ef"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.log, HasSubstr("no usable offering with waldur_offering_uuid e2ef"));
+  EXPECT_THAT(run.errors, HasSubstr("no usable offering with waldur_offering_uuid e2ef"));
 }
 
 } // namespace
