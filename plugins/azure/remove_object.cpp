@@ -38,6 +38,7 @@ public:
     case reason::nic_reserved:
       return passed < reserved_patience ? std::optional(floor * 15) : std::nullopt;
     case reason::busy:
+    case reason::precondition: // none was set: somebody else's write came between
     case reason::superseded:
     case reason::half_made:
       return passed < busy_patience
@@ -62,6 +63,26 @@ private:
   unsigned ambiguous_ = 0;
 };
 
+// "Not found" as the answer to a DELETE is believed when a look says the same: what still holds on
+// to others would keep them busy for minutes.
+base::result<void> confirm_absence(
+    const services& cloud, const arm::scope& call, const kind& k, const resource_id& id
+) {
+  const auto seen =
+      arm::read_if_present(cloud.arm(), call, url_of(id, k), describe("look for", k, id));
+  if (!seen) {
+    return seen.error();
+  }
+  if (*seen) {
+    return make_error(
+        reason::busy,
+        base::error_code::transient,
+        describe("delete", k, id) + ": Azure does not find it and shows it"
+    );
+  }
+  return {};
+}
+
 base::result<void>
 delete_once(const services& cloud, const arm::scope& call, const kind& k, const resource_id& id) {
   arm::write_request w;
@@ -71,10 +92,10 @@ delete_once(const services& cloud, const arm::scope& call, const kind& k, const 
   const std::string what = w.what;
   auto started = checked_write(cloud, call, k, id, std::move(w));
   if (!started) {
-    if (started.error().code == base::error_code::not_found) {
-      return {};
+    if (started.error().code != base::error_code::not_found) {
+      return std::move(started).error();
     }
-    return std::move(started).error();
+    return confirm_absence(cloud, call, k, id);
   }
   auto gone = arm::follow(cloud.arm(), call, *started, following(k, id, "delete", what));
   if (!gone) {

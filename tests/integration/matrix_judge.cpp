@@ -16,8 +16,12 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-std::string last_of(std::string_view id) {
-  return std::string(id.substr(id.rfind('/') + 1));
+// Itself, or the object it is a part of.
+bool is_named(std::string_view log, std::string_view id) {
+  for (const std::string_view part : {"/securityRules/", "/subnets/"}) {
+    id = id.substr(0, id.find(part));
+  }
+  return contains(log, id.substr(id.rfind('/') + 1));
 }
 
 // Objects without tags of their own belong to what they are named after.
@@ -168,7 +172,7 @@ void rig::judge_objects(const cell& c, const scene& now, outcome& out) const {
   for (const std::string& id : v.ours) {
     if (c.what.end != ending::overdue) {
       out.violations.push_back("left behind: " + id);
-    } else if (!contains(now.log, last_of(id))) {
+    } else if (!is_named(now.log, id)) {
       out.violations.push_back("left behind and not named to the operator: " + id);
     }
   }

@@ -403,6 +403,29 @@ TEST_F(azure_remove, a_machine_that_stays_keeps_what_it_holds) {
   EXPECT_GE(call.detail["not_removed"].size(), 5U);
 }
 
+TEST_F(azure_remove, a_404_to_a_delete_is_confirmed_before_what_it_holds_is_tried) {
+  create_in_shared_group();
+  arm.script(
+      {"DELETE",
+       "/virtualMachines/",
+       1,
+       0,
+       false,
+       404,
+       fake_arm::error_text("ResourceNotFound"),
+       {}}
+  );
+  EXPECT_EQ(remove(id).code, SAGENT_OK);
+  EXPECT_EQ(arm.count_requests("DELETE", "/virtualMachines/"), 2U);
+  EXPECT_LE(arm.count_requests("DELETE", "/networkInterfaces/"), 1U) << "tried while in use";
+}
+
+TEST_F(azure_remove, a_condition_nobody_set_is_tried_again) {
+  create_in_shared_group();
+  arm.script({"DELETE", "", 1, 0, false, 412, fake_arm::error_text("PreconditionFailed"), {}});
+  EXPECT_EQ(remove(id).code, SAGENT_OK);
+}
+
 TEST_F(azure_remove, credentials_refused_end_the_walk_at_once) {
   create_in_shared_group();
   arm.script(
@@ -466,6 +489,28 @@ TEST_F(azure_remove, an_object_out_of_the_list_goes_only_with_our_tags) {
   arm.put(stray, tagged(other_uuid));
   EXPECT_EQ(run(&backend::delete_resource, stray).code, SAGENT_E_CONFLICT);
   EXPECT_TRUE(arm.has(stray));
+}
+
+TEST_F(azure_remove, a_group_out_of_the_list_goes_only_when_it_is_empty) {
+  create();
+  const std::string group = id.substr(0, id.find("/providers/"));
+  EXPECT_EQ(run(&backend::delete_resource, group).code, SAGENT_E_CONFLICT);
+  EXPECT_TRUE(arm.has(group));
+  EXPECT_TRUE(arm.has(id));
+}
+
+TEST_F(azure_remove, objects_are_listed_in_an_order_in_which_they_can_be_deleted) {
+  create();
+  body.set("objects", true);
+  std::vector<std::string> kinds;
+  const fake_call listed = run(&backend::list_resources);
+  for (const base::json& row : listed.emitted) {
+    kinds.push_back(row["kind"].string_or(""));
+  }
+  ASSERT_GE(kinds.size(), 5U);
+  EXPECT_EQ(kinds.front(), "virtual-machine");
+  EXPECT_EQ(kinds[1], "network-interface");
+  EXPECT_EQ(kinds.back(), "resource-group");
 }
 
 TEST_F(azure_remove, deleting_a_machine_makes_no_other_write_on_it) {
