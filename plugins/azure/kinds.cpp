@@ -140,6 +140,12 @@ std::optional<std::string> machine_of_companion(const resource_id& id) {
   return name.substr(k->prefix.size());
 }
 
+int deletion_rank(const resource_id& id) {
+  const kind* known = id.is_group() ? &kind_of(kind_id::resource_group) : find_kind(id.type());
+  return known == nullptr ? static_cast<int>(kind_id::virtual_machine) * 2 - 1
+                          : static_cast<int>(known->id) * 2;
+}
+
 std::string url_of(const resource_id& id, const kind& k) {
   return id.path() + "?api-version=" + std::string(k.api_version);
 }

@@ -49,6 +49,10 @@ resource_id companion(const resource_id& machine, kind_id which);
 // The machine name a companion's name was made from; nullopt: not by this scheme.
 std::optional<std::string> machine_of_companion(const resource_id& id);
 
+// Objects can be deleted from the highest rank down; what is none of our kinds goes right after the
+// machines.
+int deletion_rank(const resource_id& id);
+
 std::string url_of(const resource_id& id, const kind& k);
 // "create" + kind + name, for errors.
 std::string describe(std::string_view verb, const kind& k, const resource_id& id);

@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "plugins/azure/answers.hpp"
+#include "plugins/azure/kinds.hpp"
 #include "plugins/azure/list_prices.hpp"
 #include "plugins/azure/metadata.hpp"
 #include "plugins/azure/ownership.hpp"
@@ -200,6 +201,13 @@ object_rows(const services& cloud, const arm::scope& call, const base::json& bod
     prices.look_at(*objects);
   }
   const auto oldest = oldest_by_group(*objects);
+  const auto rank = [](const base::json& o) {
+    const auto id = resource_id::parse(id_of(o));
+    return id ? deletion_rank(*id) : 0;
+  };
+  std::stable_sort(objects->begin(), objects->end(), [&](const base::json& a, const base::json& b) {
+    return rank(a) > rank(b);
+  });
   std::vector<base::json> out;
   for (const base::json& o : *objects) {
     base::json row = row_of(o, body["uuid_tag"].string_or(""), oldest);

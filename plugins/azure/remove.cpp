@@ -184,6 +184,20 @@ removal_report remove_listed(const removal& r, const resource_id& id, const base
     );
     return report;
   }
+  if (id.is_group()) {
+    const auto members = r.cloud.resources().members(r.call, id.group);
+    if (!members || !members->empty()) {
+      report.failure =
+          members ? make_error(
+                        reason::in_use,
+                        base::error_code::conflict,
+                        describe("delete", k, id) + ": it is not empty; delete what is in it first"
+                    )
+                  : members.error();
+      report.remaining.push_back({id.text(), report.failure->message});
+      return report;
+    }
+  }
   work.remove_targets({{k, id, true}});
   return work.take_report();
 }

@@ -19,12 +19,6 @@ constexpr std::chrono::hours pause_of_lock{1};
 
 // Position in the order of deletion: the machine first, the group last; what the table does not
 // know goes right behind the machine.
-int rank_of(const target& t) {
-  const kind* known = find_kind(t.id.type());
-  return known == nullptr ? static_cast<int>(kind_id::virtual_machine) * 2 - 1
-                          : static_cast<int>(known->id) * 2;
-}
-
 } // namespace
 
 void remover::fail(base::error e) {
@@ -85,7 +79,7 @@ void remover::remove_target(const target& t) {
 
 void remover::remove_targets(std::vector<target> targets) {
   std::stable_sort(targets.begin(), targets.end(), [](const target& a, const target& b) {
-    return rank_of(a) > rank_of(b);
+    return deletion_rank(a.id) > deletion_rank(b.id);
   });
   for (const target& t : targets) {
     remove_target(t);
