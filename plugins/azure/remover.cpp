@@ -244,14 +244,19 @@ base::result<void> remover::add_derived(belongings& found) const {
 }
 
 base::result<void> remover::refuse_working_machine(const belongings& found) {
-  for (const resource_id& id : found.machines()) {
+  std::vector<resource_id> machines = found.machines();
+  if (const auto where = machines.empty() ? place_of(found, r_.s) : std::nullopt) {
+    machines.push_back(where->machine); // lists lag: it may stand amidst what they show
+  }
+  for (const resource_id& id : machines) {
     auto model = r_.cloud.compute().machine(r_.call, id);
     if (!model) {
       return std::move(model).error();
     }
     const base::json state =
         *model ? (**model).at({"properties", "provisioningState"}) : base::json("absent");
-    if (base::equals_ignoring_case(state.string_or("Succeeded"), "Succeeded")) {
+    const bool ours = *model && holder_of(**model, r_.who) != holder::other;
+    if (ours && base::equals_ignoring_case(state.string_or("Succeeded"), "Succeeded")) {
       return make_error(
           reason::invalid,
           base::error_code::conflict,
