@@ -342,10 +342,18 @@ void backend::list_machines(sagent::call& call, const json& body, const scope& s
   std::vector<std::string> rows; // a list that breaks off is none: nothing is told before its end
   auto listed = cloud_.compute().each_machine(scope, [&](json&& m) {
     if (carries(m, body["tags"])) {
-      rows.push_back(json::object({{"backend_id", id_of(m)},
-                                   {"uuid", tag_of(m, body["uuid_tag"].string_or(""))},
-                                   {"name", m["name"].string_or("")}}
-      ).dump());
+      json row = json::object(
+          {{"backend_id", id_of(m)},
+           {"uuid", tag_of(m, body["uuid_tag"].string_or(""))},
+           {"name", m["name"].string_or("")},
+           {"tags", m["tags"]}}
+      );
+      const json& components = body["components"];
+      json limits = components.size() > 0 ? measure(scope, m, components, {}) : json();
+      if (limits.size() > 0) {
+        row.set("limits", std::move(limits));
+      }
+      rows.push_back(row.dump());
     }
   });
   if (!listed) {

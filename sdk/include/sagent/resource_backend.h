@@ -93,10 +93,11 @@ typedef struct sagent_resource_backend {
   sagent_method report_usage;
 
   /* M. Everything that carries these tags. Body: tags, uuid_tag, "objects": bool, "prices": bool.
-   * Emits {"backend_id","uuid","name"} per resource, or, with objects, {"id","kind","uuid",
-   * "created_at"?,"price_month"?,"currency"?} per object. price_month: decimal text, what the
-   * object costs in a month of 730 hours; only asked for with prices, absent = unknown, "0" = free.
-   * Budget 10 min. */
+   * Emits {"backend_id","uuid","name","tags":{}?,"limits":{}?} per resource, or, with objects,
+   * {"id", "kind","uuid","created_at"?,"price_month"?,"currency"?} per object. tags: all the
+   * resource has, its project's too. limits: what it was given, in the units of components when the
+   * body has them. price_month: decimal text, what the object costs in a month of 730 hours; only
+   * asked for with prices, absent = unknown, "0" = free. Budget 10 min. */
   sagent_method list_resources;
 
   /* M, may answer SAGENT_E_UNSUPPORTED. Absolute values. Body: resource, order. */
