@@ -229,7 +229,8 @@ bool same_quantities(const base::json& a, const base::json& b) {
 
 std::string objection_to_update(const base::json& order) {
   // Without the old figures nothing can be compared, and nothing will be carried out either.
-  if (!order["limits"].is_null() && !order["old_limits"].is_null() &&
+  // An order for another plan carries no limits at all.
+  if (order["limits"].size() > 0 && !order["old_limits"].is_null() &&
       !same_quantities(order["limits"], order["old_limits"])) {
     return "Changing limits does not change an Azure machine; order a new one of another size.";
   }

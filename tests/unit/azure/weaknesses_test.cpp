@@ -288,14 +288,16 @@ TEST_F(weakness, w16_a_resize_is_refused_with_a_reason_before_approval) {
 }
 
 TEST_F(weakness, w17_a_plan_that_gives_something_else_is_refused_without_limits_too) {
-  body.set(
-      "order",
-      *json::parse(
-          R"({"type":"Update","limits":{},"plan_quotas":{"cpu":8},"old_plan_quotas":{"cpu":2}})"
-      )
-  );
+  json order =
+      *json::parse(R"({"type":"Update","limits":{},"old_limits":{"cpu":2},"plan_quotas":{"cpu":8}})"
+      );
+  order.set("old_plan_quotas", json::object({{"cpu", 2}}));
+  body.set("order", order);
   expect_rejected("another plan");
   EXPECT_THAT(decision()["reason"].string_or(""), HasSubstr("plan"));
+  order.set("old_plan_quotas", json::object({{"cpu", 8}})); // only the price differs
+  body.set("order", order);
+  EXPECT_EQ(decision()["decision"].string_or(""), "accept");
 }
 
 TEST_F(weakness, w18_limits_can_be_those_of_the_size_and_are_never_made_up_otherwise) {
