@@ -1,6 +1,7 @@
 # The fault matrix: one program, one pair of emulators per thread, one summary line.
 add_executable(test_matrix
-  matrix_main.cpp matrix_cells.cpp matrix_faults.cpp matrix_rig.cpp matrix_judge.cpp
+  matrix_main.cpp matrix_cells.cpp matrix_faults.cpp matrix_record.cpp matrix_rig.cpp
+  matrix_judge.cpp
   process.cpp site.cpp)
 target_link_libraries(test_matrix PRIVATE siteagent_settings siteagent_net_client GTest::gtest)
 target_compile_definitions(test_matrix PRIVATE

@@ -2,12 +2,11 @@
 // The running of one cell: the scene before it, the trouble, the passes until nothing moves.
 #include "tests/integration/matrix_rig.hpp"
 
-#include "core/base/text.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace siteagent::integration::matrix {
 
@@ -126,174 +125,9 @@ std::string agent_mode(operation op) {
   return op == operation::pause || op == operation::unpause ? "membership_sync" : "order_process";
 }
 
-bool ends_with_any(const std::string& text, std::initializer_list<std::string_view> tails) {
-  return std::any_of(tails.begin(), tails.end(), [&](std::string_view t) {
-    return text.size() >= t.size() && text.substr(text.size() - t.size()) == t;
-  });
-}
-
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
-
-bool is_monitor(const std::string& lower) {
-  return contains(lower, "/operations/") || contains(lower, "/operationresults/") ||
-         contains(lower, "/diskoperations/");
-}
-
-// The object a path is about; `lower` in lower case.
-std::string object_in(const std::string& lower) {
-  struct row {
-    std::string_view part;
-    const char* object;
-  };
-
-  for (const row& r :
-       {row{"/subnets", "subnet"},
-        row{"/virtualnetworks", "virtual-network"},
-        row{"/publicipaddresses", "public-ip-address"},
-        row{"/networksecuritygroups", "network-security-group"},
-        row{"/networkinterfaces", "network-interface"},
-        row{"/disks", "disk"},
-        row{"/virtualmachines", "virtual-machine"},
-        row{"/publishers", "image"}}) {
-    if (contains(lower, r.part)) {
-      return r.object;
-    }
-  }
-  if (contains(lower, "/providers/")) {
-    return "catalogue";
-  }
-  if (ends_with_any(lower, {"/resources"})) {
-    return "tagged";
-  }
-  return contains(lower, "/resourcegroups") ? "resource-group" : "subscription";
-}
-
-bool is_list(const std::string& lower) {
-  return ends_with_any(
-      lower,
-      {"/resources",
-       "/resourcegroups",
-       "/virtualmachines",
-       "/virtualnetworks",
-       "/publicipaddresses",
-       "/networkinterfaces",
-       "/networksecuritygroups",
-       "/disks"}
-  );
-}
-
-// The path as a regular expression in which the ids of operations and orders may be any.
-std::string pattern_of(const std::string& path) {
-  const std::string lower = base::to_lower(path);
-  std::string text = path;
-  if (is_monitor(lower)) {
-    text.resize(text.rfind('/') + 1);
-  }
-  std::string out = "^";
-  for (std::size_t i = 0; i < text.size();) {
-    const bool order = text.compare(i, 20, "/marketplace-orders/") == 0 && text.size() >= i + 52;
-    if (order) {
-      out += "/marketplace-orders/[0-9a-f]{32}";
-      i += 52;
-      continue;
-    }
-    if (std::string_view(".()[]{}+*?^$|\\").find(text[i]) != std::string_view::npos) {
-      out += '\\';
-    }
-    out += text[i++];
-  }
-  return out + (is_monitor(lower) ? "[^/]+$" : "$");
-}
-
-// What the clean-up of other resources asks is no part of the operation.
-bool is_sweep(const journal_line& l, operation op) {
-  return contains(l.query, "waldur-offering-uuid") ||
-         (op != operation::pause && op != operation::unpause && op != operation::restore &&
-          ends_with_any(
-              l.path, {std::string(subscription) + "/providers/Microsoft.Compute/virtualMachines"}
-          ));
-}
-
-class recorder {
-public:
-  recorder(operation op, group_mode mode) : op_(op), mode_(mode) {}
-
-  void cloud(const std::vector<journal_line>& lines) {
-    std::string followed; // what the last write was about
-    unsigned ordinal = 0;
-    for (const journal_line& l : lines) {
-      ++ordinal;
-      step s = base_step(l, ordinal);
-      const std::string lower = base::to_lower(l.path);
-      if (contains(lower, "/oauth2/")) {
-        s.what = call::login;
-        s.object = "token";
-      } else if (l.is_write()) {
-        s.what = call::write;
-        s.object = followed = object_in(lower);
-        s.starts_operation = s.object == "network-interface";
-      } else if (is_monitor(lower)) {
-        s.what = call::monitor;
-        s.object = followed;
-        if (!steps_.empty() && steps_.back().what == call::write) {
-          steps_.back().starts_operation = true;
-        }
-      } else {
-        s.what = is_list(lower) ? call::list : call::read;
-        s.object = object_in(lower);
-        if (is_sweep(l, op_)) {
-          ++seen_[l.method + s.path];
-          continue;
-        }
-      }
-      add(std::move(s));
-    }
-  }
-
-  void waldur(const std::vector<journal_line>& lines) {
-    unsigned ordinal = 0;
-    for (const journal_line& l : lines) {
-      ++ordinal;
-      const bool counts = l.is_write() && (contains(l.path, "/marketplace-orders/") ||
-                                           contains(l.path, "/marketplace-provider-resources/"));
-      if (!counts) {
-        continue;
-      }
-      step s = base_step(l, ordinal);
-      s.what = call::record;
-      const auto parts = base::split(l.path, '/');
-      s.object = parts.size() > 1 ? parts[parts.size() - 2] : l.path;
-      add(std::move(s));
-    }
-  }
-
-  std::vector<step> take() { return std::move(steps_); }
-
-private:
-  step base_step(const journal_line& l, unsigned ordinal) const {
-    step s;
-    s.op = op_;
-    s.mode = mode_;
-    s.method = l.method;
-    s.path = pattern_of(l.path);
-    s.ordinal = ordinal;
-    return s;
-  }
-
-  void add(step s) {
-    s.nth = ++seen_[s.method + s.path];
-    s.number = ++named_[s.name()];
-    steps_.push_back(std::move(s));
-  }
-
-  operation op_;
-  group_mode mode_;
-  std::map<std::string, unsigned> seen_;
-  std::map<std::string, unsigned> named_;
-  std::vector<step> steps_;
-};
 
 json hang_behind(unsigned ordinal) {
   return json::object(
@@ -497,10 +331,9 @@ std::vector<step> rig::record(operation op, group_mode mode) {
         "a clean " + std::string(name_of(op)) + " does not end well: " + now.log
     );
   }
-  recorder r(op, mode);
-  r.cloud(site_.azure().journal(now.cloud_mark));
-  r.waldur(site_.waldur().journal(now.waldur_mark));
-  return r.take();
+  return steps_of(
+      op, mode, site_.azure().journal(now.cloud_mark), site_.waldur().journal(now.waldur_mark)
+  );
 }
 
 outcome rig::run(const cell& c) {
@@ -532,6 +365,21 @@ outcome rig::run(const cell& c) {
       }
     }
     judge(c, now, waited, out);
+    if (op == operation::remove && out.end == "erred" && c.what.end != ending::overdue) {
+      // The customer tries again, and the trouble is over.
+      side.clear_faults();
+      now.order = site_.terminate(std::string(resource_uuid));
+      for (int pass = 0; pass < most_passes && !is_over(op, now); ++pass) {
+        run_agent(op, now);
+      }
+      const std::string first = std::exchange(out.end, end_of(op, now));
+      if (out.end != "done") {
+        out.violations.push_back("a second termination ends as '" + out.end + "'");
+      }
+      judge_objects(c, now, out);
+      judge_foreign(c, now, out);
+      out.end = first;
+    }
   } catch (const std::exception& e) {
     out.violations.push_back(std::string("the cell could not be played: ") + e.what());
   }

@@ -23,6 +23,14 @@ inline bool exposes_details(group_mode mode) {
   return mode == group_mode::dedicated;
 }
 
+// What a clean run asked, as steps.
+std::vector<step> steps_of(
+    operation op,
+    group_mode mode,
+    const std::vector<journal_line>& cloud,
+    const std::vector<journal_line>& waldur
+);
+
 struct outcome {
   std::vector<std::string> violations;
   std::string end; // "done", "erred", "rejected", "waits", "deallocated"
@@ -60,7 +68,7 @@ private:
 
   void judge(const cell& c, const scene& now, bool waited, outcome& out) const;
   void judge_objects(const cell& c, const scene& now, outcome& out) const;
-  void judge_foreign(const scene& now, outcome& out) const;
+  void judge_foreign(const cell& c, const scene& now, outcome& out) const;
   void judge_texts(const cell& c, const scene& now, outcome& out) const;
 
   site site_;
