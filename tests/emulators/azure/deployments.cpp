@@ -701,10 +701,11 @@ reply route_deployments(
   const auto it = c.world.deployments.find(key_of(deployment_id(c, group, rest[0])));
   const bool known = it != c.world.deployments.end();
   if (rest.size() == 1 && method == "DELETE") {
-    if (known) {
-      c.world.deployments.erase(it); // the history only: what it made stays
+    if (!known) {
+      return empty_reply(204);
     }
-    return empty_reply(204);
+    c.world.deployments.erase(it); // the history only: what it made stays
+    return deployment_removal(c, group, rest[0]);
   }
   if (rest.size() == 1 && method == "HEAD") {
     return empty_reply(known ? 204 : 404);

@@ -307,6 +307,28 @@ void add_monitor_headers(const context& c, const operation& op, monitors which, 
   r.headers.emplace_back("Retry-After", std::to_string(c.world.timing.retry_after(op.pace)));
 }
 
+reply deployment_removal(context& c, std::string_view group, std::string_view name) {
+  const auto* g = c.world.find_group(c.subscription_id(), group);
+  operation op;
+  op.location = g == nullptr ? std::string() : g->location;
+  op.id =
+      base64url(json::object(
+                    {{"jobId", "DeploymentDeletionJob-" + job_name(group) + "-" + job_name(name)},
+                     {"jobLocation", op.location}}
+      ).dump());
+  op.action = action::remove;
+  op.pace = pace::network_delete; // whose result is 204
+  op.subscription = c.subscription_id();
+  op.status = operation_status::succeeded;
+  op.started = op.ended = c.now();
+  op.result_query = "api-version=" + c.api_version + signed_parameters(c.world, c.now());
+  reply answer = empty_reply(202);
+  add_monitor_headers(c, op, monitors::location, answer);
+  c.world.ended.emplace_back(c.now(), key_of(op.id));
+  c.world.operations[key_of(op.id)] = std::move(op);
+  return answer;
+}
+
 void finish(world& w, operation& op, base::wall_time now) {
   if (op.status != operation_status::in_progress) {
     return;

@@ -45,6 +45,9 @@ std::string superseded_write(const context& c, const resource_path& path);
 // Ends `old` (unless "") as canceled in favour of `by`, and takes back what it wrote.
 void supersede(world& w, const std::string& old, const operation& by, base::wall_time now);
 
+// 202 for the removal of a deployment's history, which is over by then: its Location says 204.
+reply deployment_removal(context& c, std::string_view group, std::string_view name);
+
 // Answers a GET on a monitor URL. `result`: the Location form.
 reply read_monitor(context& c, std::string_view id, bool result);
 

@@ -80,6 +80,9 @@ TEST_F(azure_deployments, make_a_machine_in_the_order_of_dependencies) {
   EXPECT_EQ(done.body.dump().find("Correct-horse"), std::string::npos);
   EXPECT_EQ(get(deployment + "/operations").body["value"].size(), 4U);
   EXPECT_EQ(get(rg + "/providers/Microsoft.Resources/deployments/").body["value"].size(), 1U);
+  const auto removed = remove(deployment);
+  EXPECT_EQ(removed.status, 202);
+  EXPECT_EQ(settle(removed).status, 204);
   EXPECT_EQ(remove(deployment).status, 204);
   EXPECT_EQ(get(deployment).code(), "DeploymentNotFound");
   EXPECT_EQ(get(ip).status, 200) << "what it made stays";

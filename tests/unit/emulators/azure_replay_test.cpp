@@ -282,8 +282,8 @@ INSTANTIATE_TEST_SUITE_P(
         replay_file{"network-interface"},
         replay_file{"virtual-machine"},
         replay_file{"disk"},
-        // Not "deployment": its template makes an availability set, which is not emulated.
-        replay_file{"ssh-public-key"}
+        replay_file{"ssh-public-key"},
+        replay_file{"deployment"}
     ),
     [](const auto& parameter) {
       std::string name = parameter.param.name;
