@@ -9,6 +9,8 @@ namespace siteagent::azure {
 
 namespace {
 
+constexpr std::chrono::days time_to_renew{30};
+
 check_result check_subscription(const services& cloud, const settings& s, const arm::scope& call) {
   const auto found = cloud.resources().subscription(call);
   if (!found) {
@@ -99,6 +101,21 @@ check_result check_area(
           " actions are missing: " + base::join(missing, ", ") + remedy(area, s)};
 }
 
+// Who gave the token, and until when it can.
+std::string words_of_credential(const services& cloud, const settings& s) {
+  std::string text = "a token by " + std::string(name_of(s.credentials.kind));
+  if (!s.client_id.empty()) {
+    text += " for client " + s.client_id;
+  }
+  if (const auto end = cloud.arm().options().proof->end()) {
+    text += "; its certificate ends " + base::to_rfc3339(*end);
+    if (*end - cloud.clock().wall() < time_to_renew) {
+      text += ": make a new one and register it now";
+    }
+  }
+  return text;
+}
+
 } // namespace
 
 check_result failed_check(std::string name, const base::error& e) {
@@ -135,11 +152,9 @@ diagnose(const services& cloud, const settings& s, const arm::scope& call) {
     );
   };
   const auto token = cloud.arm().authenticate(call);
-  const std::string who = s.client_id.empty() ? "" : " for client " + s.client_id;
   out.push_back(
-      token
-          ? check_result{"credentials", true, "a token by " + std::string(name_of(s.credentials.kind)) + who}
-          : failed_check("credentials", token.error())
+      token ? check_result{"credentials", true, words_of_credential(cloud, s)}
+            : failed_check("credentials", token.error())
   );
   if (!token || !contact.reached) {
     out.push_back(

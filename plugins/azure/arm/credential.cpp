@@ -86,15 +86,7 @@ public:
       const std::string& claims,
       base::wall_time now
   ) const override {
-    base::secret password;
-    if (has_password_) {
-      auto given = read_("client_certificate_password");
-      if (!given) {
-        return given.error();
-      }
-      password = std::move(*given);
-    }
-    const auto certificate = load_certificate(material.reveal(), password.reveal());
+    const auto certificate = load(material);
     if (!certificate) {
       return certificate.error();
     }
@@ -107,7 +99,25 @@ public:
     return assertion_request(who, std::move(*assertion), claims);
   }
 
+  std::optional<base::wall_time> end() const override {
+    const auto bytes = material();
+    const auto certificate = bytes ? load(*bytes) : bytes.error();
+    return certificate ? std::optional(certificate->not_after) : std::nullopt;
+  }
+
 private:
+  base::result<signing_certificate> load(const base::secret& material) const {
+    base::secret password;
+    if (has_password_) {
+      auto given = read_("client_certificate_password");
+      if (!given) {
+        return given.error();
+      }
+      password = std::move(*given);
+    }
+    return load_certificate(material.reveal(), password.reveal());
+  }
+
   secret_reader read_;
   bool has_password_;
   bool with_chain_;

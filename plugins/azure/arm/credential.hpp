@@ -56,6 +56,9 @@ public:
   virtual milliseconds first_pause(int status, milliseconds unit) const;
 
   virtual unsigned attempts() const { return 4; }
+
+  // When the certificate it rests on ends; nullopt: it has none.
+  virtual std::optional<base::wall_time> end() const { return std::nullopt; }
 };
 
 using credential_ptr = std::shared_ptr<const credential>;

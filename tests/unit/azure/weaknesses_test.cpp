@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What went wrong with the plugin's predecessor, one test per weakness by its number: it does not
 // happen here. plugins/azure/README.md has the table; tests/integration/weaknesses_test.cpp those
-// that only a whole site shows.
+// that only a whole site shows, weakness_credentials_test.cpp the last.
 #include "plugins/azure/base64.hpp"
 #include "plugins/azure/naming.hpp"
 #include "tests/unit/azure/taken_over.hpp"
@@ -518,32 +518,6 @@ TEST_F(weakness, w34_names_without_latin_letters_share_nothing_and_keep_what_was
       arm.get(first).at({"tags", std::string(display_name_tag)}).string_or(""),
       "\xE6\x97\xA5\xE6\x9C\xAC"
   );
-}
-
-TEST_F(weakness, w35_other_credentials_serve_as_well_and_an_expired_secret_is_told) {
-  json certificate = settings;
-  certificate.erase("client_secret");
-  certificate.set("client_certificate", "file:/etc/key.pem");
-  EXPECT_TRUE(parse_settings(certificate.dump()));
-  json identity = certificate;
-  identity.erase("client_certificate");
-  identity.set("credential", "managed_identity");
-  EXPECT_TRUE(parse_settings(identity.dump()));
-  arm.script(
-      {"POST",
-       "/oauth2/v2.0/token",
-       -1,
-       0,
-       false,
-       401,
-       R"({"error":"invalid_client","error_codes":[7000222],"error_description":"AADSTS7000222"})",
-       {}}
-  );
-  std::string told;
-  for (const json& c : run(&backend::diagnostics).emitted) {
-    told += c["detail"].string_or("") + "\n";
-  }
-  EXPECT_THAT(told, HasSubstr("the client secret has expired"));
 }
 
 } // namespace
