@@ -26,6 +26,11 @@ void remover::fail(base::error e) {
   hopeless_ = hopeless_ || arm::is_stop(e) || e.code == base::error_code::auth ||
               e.code == base::error_code::throttled || e.code == base::error_code::not_ready ||
               e.code == base::error_code::cancelled;
+  if (e.code == base::error_code::not_found) {
+    // A list that is "not found" shows nothing. As the outcome of a deletion it would say: all
+    // gone.
+    e.code = base::error_code::transient;
+  }
   if (reason_of(e) == reason::locked) {
     // Only a person removes a lock. Until then the order waits, and asks rarely.
     e.code = base::error_code::transient;
@@ -49,6 +54,14 @@ void remover::remove_target(const target& t) {
   resource_id bearer = t.id;
   bearer.parts.resize(t.k.taggable ? bearer.parts.size() : 1);
   auto seen = read(t.k.taggable ? t.k : kind_of(shown), bearer);
+  if (seen && !*seen && t.k.id == kind_id::virtual_machine) {
+    // Everything else waits for minutes while a machine still holds on to it: look twice.
+    if (auto slept = r_.call.wait(r_.cloud.arm().options().floor); !slept) {
+      fail(std::move(slept).error());
+      return;
+    }
+    seen = read(t.k, bearer);
+  }
   if (!seen) {
     keep(t.id, seen.error().message);
     fail(std::move(seen).error());

@@ -426,6 +426,28 @@ TEST_F(azure_remove, a_condition_nobody_set_is_tried_again) {
   EXPECT_EQ(remove(id).code, SAGENT_OK);
 }
 
+TEST_F(azure_remove, a_list_that_is_not_found_shows_nothing_and_proves_nothing) {
+  create_in_shared_group();
+  for (const char* list : {"/resources?", "/resourcegroups?"}) {
+    arm.script({"GET", list, -1, 0, false, 404, fake_arm::error_text("ResourceNotFound"), {}});
+    const fake_call call = remove(id);
+    EXPECT_EQ(call.code, SAGENT_E_TRANSIENT) << list << ": 'not found' would close the order";
+    arm.clear_scripts();
+  }
+  EXPECT_EQ(remove(id).code, SAGENT_OK);
+  EXPECT_EQ(arm.ids().size(), 1U);
+}
+
+TEST_F(azure_remove, a_machine_is_looked_for_twice_before_what_it_holds_is_tried) {
+  create_in_shared_group();
+  arm.script(
+      {"GET", "/virtualMachines/", 1, 1, false, 404, fake_arm::error_text("ResourceNotFound"), {}}
+  );
+  EXPECT_EQ(remove(id).code, SAGENT_OK);
+  EXPECT_EQ(arm.ids().size(), 1U);
+  EXPECT_LE(arm.count_requests("DELETE", "/networkInterfaces/"), 1U);
+}
+
 TEST_F(azure_remove, credentials_refused_end_the_walk_at_once) {
   create_in_shared_group();
   arm.script(
