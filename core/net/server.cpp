@@ -91,7 +91,7 @@ std::string head_of(const server_response& r, bool keep_alive) {
       text.append(name).append(": ").append(value).append("\r\n");
     }
   }
-  text += "Date: " + base::to_http_date(std::chrono::system_clock::now()) + "\r\n";
+  text += "Date: " + base::to_http_date(std::chrono::system_clock::now() + r.date_offset) + "\r\n";
   if (!has_no_body(r.status)) {
     text += "Content-Length: " + std::to_string(r.body.size()) + "\r\n";
   }
@@ -401,17 +401,60 @@ private:
       out_body_.resize(out_body_.size() / 2);
     }
     expire_after(shared_->options.read_timeout);
+    if (answer.chunk_pause.count() > 0) {
+      asio::async_write(
+          stream_,
+          asio::buffer(out_head_),
+          [self = self(), truncated, pause = answer.chunk_pause](error_code ec, std::size_t) {
+            self->send_slowly(ec, truncated, pause, 0);
+          }
+      );
+      return;
+    }
     const std::array<asio::const_buffer, 2> parts{asio::buffer(out_head_), asio::buffer(out_body_)};
     asio::async_write(stream_, parts, [self = self(), truncated](error_code ec, std::size_t) {
-      self->finish();
-      if (ec || truncated) {
-        self->abandon();
-      } else if (self->keep_alive_) {
-        self->await_request();
-      } else {
-        self->close_gently();
-      }
+      self->sent(ec, truncated);
     });
+  }
+
+  // The rest of the body from a place on, piece by piece.
+  void
+  send_slowly(error_code ec, bool truncated, std::chrono::milliseconds pause, std::size_t from) {
+    if (ec || from >= out_body_.size()) {
+      sent(ec, truncated);
+      return;
+    }
+    beast::get_lowest_layer(stream_).expires_never();
+    timer_.expires_after(pause);
+    timer_.async_wait([self = self(), truncated, pause, from](error_code stopped) {
+      if (stopped) {
+        self->sent(stopped, truncated);
+        return;
+      }
+      constexpr std::size_t pieces = 8;
+      const auto size = std::min(
+          std::max<std::size_t>(1, self->out_body_.size() / pieces), self->out_body_.size() - from
+      );
+      self->expire_after(self->shared_->options.read_timeout);
+      asio::async_write(
+          self->stream_,
+          asio::buffer(self->out_body_.data() + from, size),
+          [self, truncated, pause, next = from + size](error_code failed, std::size_t) {
+            self->send_slowly(failed, truncated, pause, next);
+          }
+      );
+    });
+  }
+
+  void sent(error_code ec, bool truncated) {
+    finish();
+    if (ec || truncated) {
+      abandon();
+    } else if (keep_alive_) {
+      await_request();
+    } else {
+      close_gently();
+    }
   }
 
   void finish() {

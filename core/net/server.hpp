@@ -50,6 +50,9 @@ struct server_response {
   };
   ending end = ending::normal;
   std::chrono::milliseconds delay{0}; // wait before the first byte; blocks no thread
+  // Above 0: the body leaves in about eight pieces, with this pause before each; blocks no thread.
+  std::chrono::milliseconds chunk_pause{0};
+  std::chrono::seconds date_offset{0}; // added to the time in the Date header
   // When set: called on a server thread after `delay`, and its answer is sent instead of this one.
   std::function<server_response()> resume;
   // Called once after the last byte left or the connection was given up; may be empty.

@@ -44,6 +44,8 @@ struct call {
   std::string request_id;                     // dashed random uuid, also in the journal
   base::wall_time now;                        // the emulator's clock
   const operation_fault* operation = nullptr; // valid during the call; nullptr: none
+  // How far the clock that tokens go by is ahead for this request; operations go by `now`.
+  std::chrono::seconds skew{0};
 };
 
 // An option of one emulator beyond those of the frame.

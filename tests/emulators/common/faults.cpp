@@ -142,7 +142,18 @@ base::result<void> read_word(const json& what, fault& f) {
 }
 
 base::result<void> read_object(const json& what, bool operations_allowed, fault& f) {
-  if (auto ok = only(what, {"status", "headers", "body", "delay_ms", "operation", "code"}); !ok) {
+  if (auto ok = only(
+          what,
+          {"status",
+           "headers",
+           "body",
+           "delay_ms",
+           "slow_ms_per_chunk",
+           "skew_s",
+           "operation",
+           "code"}
+      );
+      !ok) {
     return ok;
   }
   auto delay = count_of(what, "delay_ms", 0);
@@ -150,6 +161,18 @@ base::result<void> read_object(const json& what, bool operations_allowed, fault&
     return delay.error();
   }
   f.delay = std::chrono::milliseconds(*delay);
+  auto slow = count_of(what, "slow_ms_per_chunk", 0);
+  if (!slow) {
+    return slow.error();
+  }
+  f.slow = std::chrono::milliseconds(*slow);
+  constexpr std::int64_t most_skew = 366LL * 24 * 3600;
+  const auto skew =
+      what["skew_s"].is_null() ? std::optional<std::int64_t>(0) : what["skew_s"].integer();
+  if (!skew || *skew < -most_skew || *skew > most_skew) {
+    return bad("\"skew_s\" must be a whole number of seconds, at most a year back or forth");
+  }
+  f.skew = std::chrono::seconds(*skew);
   if (what.find("operation") != nullptr) {
     if (!operations_allowed) {
       return bad("\"operation\" faults make no sense for this emulator");
@@ -164,11 +187,16 @@ base::result<void> read_object(const json& what, bool operations_allowed, fault&
     f.label = "status " + std::to_string(f.status);
     return ok;
   }
-  if (what.find("delay_ms") == nullptr) {
-    return bad("\"do\" has neither status nor delay_ms nor operation");
-  }
   f.kind = fault_kind::delay;
-  f.label = "delay " + std::to_string(f.delay.count()) + " ms";
+  if (what.find("skew_s") != nullptr) {
+    f.label = "skew " + std::to_string(f.skew.count()) + " s";
+  } else if (what.find("slow_ms_per_chunk") != nullptr) {
+    f.label = "slow " + std::to_string(f.slow.count()) + " ms";
+  } else if (what.find("delay_ms") != nullptr) {
+    f.label = "delay " + std::to_string(f.delay.count()) + " ms";
+  } else {
+    return bad("\"do\" has neither status nor delay_ms, slow_ms_per_chunk, skew_s nor operation");
+  }
   return {};
 }
 

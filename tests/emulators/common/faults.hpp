@@ -22,6 +22,8 @@ struct fault {
   fault_kind kind = fault_kind::delay;
   bool after = false;                 // the emulator handles the request first
   std::chrono::milliseconds delay{0}; // also beside an answer
+  std::chrono::milliseconds slow{0};  // between the pieces of the answer's body
+  std::chrono::seconds skew{0};       // of the clock that tokens and Date go by
   int status = 0;                     // of `answer`
   net::header_list headers;
   std::string body;

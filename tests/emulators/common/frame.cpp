@@ -225,6 +225,7 @@ struct frame::impl {
 
   server_response suffer(const fault& f, const server_request& r, call c) {
     c.operation = f.kind == fault_kind::operation ? &f.operation : nullptr;
+    c.skew = f.skew;
     const bool passes = f.kind == fault_kind::delay || f.kind == fault_kind::operation;
     server_response response;
     if (f.after || passes) {
@@ -254,6 +255,8 @@ struct frame::impl {
     if (f.after) {
       response.delay += f.delay;
     }
+    response.chunk_pause = f.slow;
+    response.date_offset = f.skew;
     return record(r, c, std::move(response), f.label);
   }
 

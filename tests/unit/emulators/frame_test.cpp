@@ -59,6 +59,7 @@ public:
             {{"count", count},
              {"base_url", c.base_url},
              {"now", base::to_rfc3339(c.now)},
+             {"skew", c.skew.count()},
              {"operation", c.operation != nullptr ? json(c.operation->code) : json()}}
         )
     );
@@ -262,6 +263,50 @@ TEST_F(frame_around, delays_requests_and_answers) {
   EXPECT_EQ(client->get("/late").status, 500);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(60));
   EXPECT_EQ(journal_lines().size(), 2U);
+}
+
+TEST_F(frame_around, lets_the_body_of_an_answer_drip) {
+  start();
+  faults(
+      "{'match':{'path':'drip'},'do':{'slow_ms_per_chunk':5}},"
+      "{'match':{'path':'refused'},'do':{'slow_ms_per_chunk':5,'status':500,'body':'0123456789'}},"
+      "{'match':{'path':'half'},'when':'after','do':{'slow_ms_per_chunk':1,'delay_ms':5}}"
+  );
+  net::test::raw_client c(running->port());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto whole = c.send("GET /drip HTTP/1.1\r\nHost: h\r\n\r\n").read();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(40));
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_TRUE(whole.is_complete);
+  EXPECT_EQ(json::parse(whole.body).value_or(json())["count"].integer(), 1);
+  const auto next = c.send("GET /refused HTTP/1.1\r\nHost: h\r\n\r\n").read();
+  EXPECT_EQ(next.status, 500) << "the connection goes on";
+  EXPECT_EQ(next.body, "0123456789");
+  EXPECT_TRUE(client->get("/half").body["count"].integer().has_value());
+  EXPECT_EQ(journal_lines()[0]["fault"].string_or(""), "before slow 5 ms");
+}
+
+TEST_F(frame_around, is_off_by_a_skew_for_one_request) {
+  start();
+  faults("{'match':{'path':'back'},'do':{'skew_s':-300}},{'match':{'path':'forth'},'do':{'skew_s':"
+         "300}}");
+  const auto seen = [&](const std::string& path) {
+    const auto answer = client->get(path);
+    const auto now = base::parse_rfc3339(answer.body["now"].string_or(""));
+    const auto date = base::parse_http_date(answer.headers.at("date"));
+    EXPECT_TRUE(now && date);
+    const auto off = std::chrono::duration_cast<std::chrono::seconds>(*date - *now).count();
+    return std::pair(off, answer.body["skew"].integer().value_or(1));
+  };
+  const auto back = seen("/back");
+  EXPECT_NEAR(static_cast<double>(back.first), -300, 30);
+  EXPECT_EQ(back.second, -300);
+  const auto forth = seen("/forth");
+  EXPECT_NEAR(static_cast<double>(forth.first), 300, 30);
+  EXPECT_EQ(forth.second, 300);
+  const auto right = seen("/");
+  EXPECT_NEAR(static_cast<double>(right.first), 0, 30);
+  EXPECT_EQ(right.second, 0);
 }
 
 TEST_F(frame_around, hands_operation_faults_to_the_emulator) {
