@@ -19,7 +19,6 @@ using base::json;
 
 namespace {
 
-constexpr std::size_t most_events = 5000;
 constexpr std::size_t page_size = 200;
 constexpr std::chrono::hours reach{90 * 24};
 
@@ -102,7 +101,7 @@ void note_activity(const context& c, const reply& answer) {
   if (answer.status >= 400) {
     properties.set("statusMessage", answer.body);
   }
-  c.world.activity.push_back(json::object(
+  c.world.add_event(json::object(
       {{"eventDataId", id},
        {"id", target.scope + "/events/" + id},
        {"eventTimestamp", base::to_rfc3339(c.now(), true)},
@@ -129,9 +128,6 @@ void note_activity(const context& c, const reply& answer) {
         )},
        {"properties", properties}}
   ));
-  while (c.world.activity.size() > most_events) {
-    c.world.activity.pop_front();
-  }
 }
 
 reply list_activity(context& c) {

@@ -26,7 +26,7 @@ std::optional<reply> check_registration(const context& c, const request_target& 
   if (t.type.empty() || t.verb == verb_kind::remove || !is_tracked_namespace(t)) {
     return std::nullopt;
   }
-  const std::string state = c.world.provider_state(t.provider, c.now());
+  const std::string state = c.world.provider_state(c.subscription_id(), t.provider, c.now());
   if (state == "Registered" || state == "Registering") {
     return std::nullopt;
   }
@@ -107,6 +107,32 @@ std::optional<reply> admit(context& c, const request_target& target) {
     bad = check_locks(c, target);
   }
   return bad ? bad : apply_policies(c, target);
+}
+
+std::optional<reply>
+check_version(const context& c, const request_target& target, std::string_view region) {
+  const auto slash = target.type.find('/');
+  const auto k = find_kind(
+      target.provider,
+      std::string_view(target.type).substr(0, slash),
+      slash == std::string::npos ? std::string_view()
+                                 : std::string_view(target.type).substr(slash + 1)
+  );
+  if (!k || c.api_version >= info_of(*k).since) {
+    return std::nullopt;
+  }
+  std::vector<std::string> places;
+  for (const auto& l : c.world.offer.locations) {
+    places.push_back(l.name);
+  }
+  return gateway_error(
+      400,
+      {"NoRegisteredProviderFound",
+       "No registered resource provider found for location '" + std::string(region) +
+           "' and API version '" + c.api_version + "' for type '" + target.type +
+           "'. The supported api-versions are '" + base::join(versions_of(*k), ", ") +
+           "'. The supported locations are '" + base::join(places, ", ") + "'."}
+  );
 }
 
 std::optional<reply> check_place(const context& c, const request_target& target) {

@@ -97,10 +97,17 @@ catalog default_catalog() {
        std::string(default_object)}
   );
   c.locations = {
-      {"westeurope", "West Europe", "Europe", true},
-      {"northeurope", "North Europe", "Europe", true},
-      {"eastus", "East US", "US", true},
-      {"westus2", "West US 2", "US", true},
+      {"westeurope", "West Europe", "Europe", true, "Netherlands", "4.9", "52.3667", "northeurope"},
+      {"northeurope",
+       "North Europe",
+       "Europe",
+       true,
+       "Ireland",
+       "-6.2597",
+       "53.3478",
+       "westeurope"},
+      {"eastus", "East US", "US", true, "Virginia", "-79.8164", "37.3719", "westus"},
+      {"westus2", "West US 2", "US", true, "Washington", "-119.852", "47.233", "westcentralus"},
   };
   c.sizes = {
       size_of("Standard_B1s", "standardBSFamily", 1, 1, 4096, 2),
@@ -197,8 +204,7 @@ const image_entry* catalog::find_image(
   return best;
 }
 
-const image_entry*
-catalog::find_own_image(std::string_view id, std::string_view location) const {
+const image_entry* catalog::find_own_image(std::string_view id, std::string_view location) const {
   const image_entry* best = nullptr;
   const std::string versions = base::to_lower(std::string(id) + "/versions/");
   for (const auto& i : own_images) {
@@ -226,10 +232,13 @@ std::int64_t catalog::family_limit(std::string_view family, std::string_view loc
   return it == table.families.end() ? table.family_cores : it->second;
 }
 
-bool catalog::is_restricted(std::string_view size, std::string_view location, bool capacity_only)
-    const {
+bool catalog::is_restricted(
+    std::string_view size, std::string_view location, std::string_view zone, bool capacity_only
+) const {
   return std::any_of(restrictions.begin(), restrictions.end(), [&](const restriction_entry& r) {
-    return matches(r.size, size) && matches(r.location, location) &&
+    const bool zone_fits =
+        r.zones.empty() || std::find(r.zones.begin(), r.zones.end(), zone) != r.zones.end();
+    return zone_fits && matches(r.size, size) && matches(r.location, location) &&
            capacity_only == equals_ignoring_case(r.reason, "AllocationFailed");
   });
 }

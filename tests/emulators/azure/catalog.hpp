@@ -25,6 +25,7 @@ struct subscription_entry {
   std::string state = "Enabled";
   std::string quota_id = "PayAsYouGo_2014-09-01";
   std::string spending_limit = "Off";
+  std::map<std::string, std::string> providers = {}; // lower-case namespace -> other state
 };
 
 // One role assignment of a principal, already resolved to its actions.
@@ -51,6 +52,10 @@ struct location_entry {
   std::string display;
   std::string geography;
   bool has_zones = true;
+  std::string physical = {};  // the city or state
+  std::string longitude = {}; // decimal text; "" = not known
+  std::string latitude = {};
+  std::string pair = {}; // its paired region; "" = none
 };
 
 struct size_entry {
@@ -93,6 +98,7 @@ struct restriction_entry {
   std::string size;     // "*" = every size
   std::string location; // "*" = everywhere
   std::string reason;
+  std::vector<std::string> zones = {}; // empty = the whole location
 };
 
 // An Azure Policy assignment. deny: a PUT or PATCH that violates any of the conditions is refused,
@@ -111,8 +117,8 @@ struct policy_entry {
 };
 
 struct quota_table {
-  std::int64_t cores = 10'000;        // per region
-  std::int64_t family_cores = 10'000; // per region and family
+  std::int64_t cores = 10'000;              // per region
+  std::int64_t family_cores = 10'000;       // per region and family
   std::int64_t low_priority_cores = 10'000; // of Spot machines, per region
   std::int64_t public_addresses = 10'000;
   std::map<std::string, std::int64_t> families; // lower-case family -> limit
@@ -149,7 +155,10 @@ struct catalog {
   const image_entry* find_own_image(std::string_view id, std::string_view location) const;
   const quota_table& quota_at(std::string_view location) const;
   std::int64_t family_limit(std::string_view family, std::string_view location) const;
-  bool is_restricted(std::string_view size, std::string_view location, bool capacity_only) const;
+  // `zone`: of the machine, "" = none. A restriction of other zones does not count.
+  bool is_restricted(
+      std::string_view size, std::string_view location, std::string_view zone, bool capacity_only
+  ) const;
   bool is_tenant(std::string_view tenant) const;
   std::string provider_state(std::string_view provider) const; // "" = unknown namespace
 };

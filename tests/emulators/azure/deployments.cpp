@@ -53,7 +53,9 @@ template_scope scope_of(world& w, const deployment& d) {
   scope.reference = [&w, &d](const std::string& id, bool full) {
     std::string key = key_of(id);
     for (const auto& step : d.steps.items()) {
-      if (equals_ignoring_case(step["name"].string_or(""), id)) {
+      const std::string name = step["name"].string_or("");
+      if (equals_ignoring_case(name, id) ||
+          equals_ignoring_case(step["type"].string_or("") + "/" + name, id)) {
         key = key_of(step["id"].string_or(""));
       }
     }
@@ -61,7 +63,10 @@ template_scope scope_of(world& w, const deployment& d) {
     if (r == nullptr) {
       return json();
     }
-    const json body = render(w, *r);
+    json body = render(w, *r);
+    if (r->path.kind == kind::availability_set) {
+      body.member_ref("properties").set("internalData", json::object()); // as recorded, only here
+    }
     return full ? body : body["properties"];
   };
   return scope;
@@ -255,7 +260,10 @@ void start_step(world& w, deployment& d, json& step, base::wall_time now) {
     const auto* subscription = w.offer.find_subscription(http.segments[1]);
     context c{w, http, call, subscription, d.principal, step["version"].string_or(""), *body};
     const auto target = target_of(http);
-    auto refused = admit(c, target);
+    auto refused = check_version(c, target, normalized_location((*body)["location"].string_or("")));
+    if (!refused) {
+      refused = admit(c, target);
+    }
     if (!refused) {
       refused = check_place(c, target);
     }
@@ -384,6 +392,8 @@ void end_deployment(world& w, deployment& d, bool ok, base::wall_time now) {
 }
 
 void run_deployment(world& w, deployment& d, base::wall_time now) {
+  // The first look begins it: nobody sees it finished without having seen it run.
+  const bool begins = d.status == "Accepted";
   for (bool progress = true; progress && d.ended == base::wall_time();) {
     progress = false;
     const bool broken = any_step(d, "Failed");
@@ -398,6 +408,9 @@ void run_deployment(world& w, deployment& d, base::wall_time now) {
     }
     d.status = "Running";
     // What runs is waited for; what did not start never will after a failure.
+    if (begins) {
+      return;
+    }
     const bool over = !any_step(d, "Running") && (any_step(d, "Failed") || !any_step(d, "Waiting"));
     if (over) {
       end_deployment(w, d, !any_step(d, "Failed"), now);
@@ -599,7 +612,7 @@ reply put_deployment(context& c, const std::string& group, const std::string& na
           "?api-version=" + c.api_version
   );
   r.headers.emplace_back(
-      "Retry-After", std::to_string(c.world.timing.retry_after(pace::network_write))
+      "Retry-After", std::to_string(c.world.timing.retry_after(pace::machine_action))
   );
   return r;
 }
@@ -643,25 +656,34 @@ reply operation_status_of(const context& c, const deployment& d) {
   reply r = json_reply(200, body);
   if (d.ended == base::wall_time()) {
     r.headers.emplace_back(
-        "Retry-After", std::to_string(c.world.timing.retry_after(pace::network_write))
+        "Retry-After", std::to_string(c.world.timing.retry_after(pace::machine_action))
     );
   }
   return r;
 }
 
+// The provider of deployments is ARM itself, so these count against its limits like successes.
 reply not_found(const std::string& name) {
-  return gateway_error(
-      404, {"DeploymentNotFound", "Deployment '" + name + "' could not be found."}
+  return error_reply(404, {"DeploymentNotFound", "Deployment '" + name + "' could not be found."});
+}
+
+reply no_group(const std::string& group) {
+  return error_reply(
+      404, {"ResourceGroupNotFound", "Resource group '" + group + "' could not be found."}
   );
 }
 
 } // namespace
 
 void run_deployments(world& w, base::wall_time now) {
-  for (auto& [key, d] : w.deployments) {
+  std::vector<std::string> running;
+  for (const auto& [key, d] : w.deployments) {
     if (d.ended == base::wall_time()) {
-      run_deployment(w, d, now);
+      running.push_back(key);
     }
+  }
+  for (const auto& key : running) {
+    run_deployment(w, w.deployments[key], now);
   }
 }
 
@@ -670,7 +692,7 @@ reply route_deployments(
 ) {
   const std::string& method = c.http.method;
   if (c.world.find_group(c.subscription_id(), group) == nullptr) {
-    return group_not_found(group);
+    return no_group(group);
   }
   if (rest.empty()) {
     const std::string prefix = key_of(deployment_id(c, group, ""));
@@ -680,7 +702,7 @@ reply route_deployments(
         keys.push_back(key);
       }
     }
-    return page_of(c, keys, c.world.generic_page, [&](const std::string& key) {
+    return page_of(c, keys_of(keys), c.world.generic_page, [&](const std::string& key) {
       return deployment_body(c.world.deployments.at(key));
     });
   }

@@ -219,7 +219,7 @@ reply list_groups(context& c) {
       keys.push_back(key);
     }
   }
-  return page_of(c, keys, top_of(c, c.world.generic_page), [&](const std::string& key) {
+  return page_of(c, keys_of(keys), top_of(c, c.world.generic_page), [&](const std::string& key) {
     return render_group(c.world.groups.at(key));
   });
 }
@@ -230,36 +230,30 @@ reply list_resources(context& c, std::string_view group) {
   if (!terms || !is_known_filter(*terms)) {
     return bad_filter(text);
   }
-  const std::string prefix = group.empty() ? key_of("/subscriptions/" + c.subscription_id() + "/")
-                                           : key_of(group_id(c.subscription_id(), group) + "/");
-  const auto select = [&] {
-    std::vector<std::string> keys;
-    for (auto it = c.world.resources.lower_bound(prefix);
-         it != c.world.resources.end() && it->first.compare(0, prefix.size(), prefix) == 0;
-         ++it) {
-      if (it->second.path.child.empty() && matches(it->second, *terms)) {
-        keys.push_back(it->first);
-      }
-    }
-    return keys;
-  };
+  const std::string prefix = prefix_of(c.subscription_id(), group);
+  const auto shows = [&](const resource& r) { return r.path.child.empty() && matches(r, *terms); };
   settle_groups(c.world, c.now());
-  settle(c.world, select(), c.now());
+  settle_below(c.world, prefix, shows, c.now());
   const std::string expand = base::to_lower(c.http.parameter("$expand"));
-  return page_of(c, select(), top_of(c, c.world.generic_page), [&](const std::string& key) {
-    auto& r = *c.world.find(key);
-    json item = render_generic(c.world, r);
-    if (expand.find("createdtime") != std::string::npos) {
-      item.set("createdTime", compute_time(r.created));
-    }
-    if (expand.find("changedtime") != std::string::npos) {
-      item.set("changedTime", compute_time(r.changed));
-    }
-    if (expand.find("provisioningstate") != std::string::npos) {
-      item.set("provisioningState", text_of(r.state, false));
-    }
-    return item;
-  });
+  return page_of(
+      c,
+      keys_below(c.world, prefix, shows),
+      top_of(c, c.world.generic_page),
+      [&](const std::string& key) {
+        auto& r = *c.world.find(key);
+        json item = render_generic(c.world, r);
+        if (expand.find("createdtime") != std::string::npos) {
+          item.set("createdTime", compute_time(r.created));
+        }
+        if (expand.find("changedtime") != std::string::npos) {
+          item.set("changedTime", compute_time(r.changed));
+        }
+        if (expand.find("provisioningstate") != std::string::npos) {
+          item.set("provisioningState", text_of(r.state, false));
+        }
+        return item;
+      }
+  );
 }
 
 namespace {

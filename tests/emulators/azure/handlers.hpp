@@ -45,14 +45,16 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
 reply put_disk(context& c, const resource_path& path);
 reply patch_disk(context& c, const resource_path& path);
 reply delete_disk(context& c, const resource_path& path);
+// Availability sets (availability_sets.cpp).
+reply put_availability_set(context& c, const resource_path& path);
+reply delete_availability_set(context& c, const resource_path& path);
 reply put_ssh_key(context& c, const resource_path& path);
 reply delete_ssh_key(context& c, const resource_path& path);
 reply generate_ssh_key(context& c, const resource_path& path);
 
 // Terms of images (marketplace.cpp). `segments`: those behind "Microsoft.MarketplaceOrdering";
 // nullopt: not served.
-std::optional<reply>
-route_marketplace(context& c, const std::vector<std::string>& segments);
+std::optional<reply> route_marketplace(context& c, const std::vector<std::string>& segments);
 
 // What the cloud offers (offers.cpp, usages.cpp, images.cpp).
 reply list_subscriptions(context& c);

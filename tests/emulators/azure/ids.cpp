@@ -9,34 +9,76 @@ using base::equals_ignoring_case;
 
 const std::vector<kind_info>& all_kinds() {
   static const std::vector<kind_info> kinds = {
-      {kind::virtual_network, "Microsoft.Network", "virtualNetworks", "", "virtualNetworks"},
-      {kind::subnet, "Microsoft.Network", "virtualNetworks", "subnets", "subnets"},
-      {kind::public_ip, "Microsoft.Network", "publicIPAddresses", "", "publicIPAddresses"},
+      {kind::virtual_network,
+       "Microsoft.Network",
+       "virtualNetworks",
+       "",
+       "virtualNetworks",
+       "2014-12-01-preview"},
+      {kind::subnet,
+       "Microsoft.Network",
+       "virtualNetworks",
+       "subnets",
+       "subnets",
+       "2014-12-01-preview"},
+      {kind::public_ip,
+       "Microsoft.Network",
+       "publicIPAddresses",
+       "",
+       "publicIPAddresses",
+       "2014-12-01-preview"},
       {kind::security_group,
        "Microsoft.Network",
        "networkSecurityGroups",
        "",
-       "networkSecurityGroups"},
+       "networkSecurityGroups",
+       "2014-12-01-preview"},
       {kind::security_rule,
        "Microsoft.Network",
        "networkSecurityGroups",
        "securityRules",
-       "securityRules"},
+       "securityRules",
+       "2014-12-01-preview"},
       {kind::application_group,
        "Microsoft.Network",
        "applicationSecurityGroups",
        "",
-       "applicationSecurityGroups"},
-      {kind::network_interface, "Microsoft.Network", "networkInterfaces", "", "networkInterfaces"},
-      {kind::virtual_machine, "Microsoft.Compute", "virtualMachines", "", "virtualMachines"},
-      {kind::disk, "Microsoft.Compute", "disks", "", "disks"},
-      {kind::ssh_key, "Microsoft.Compute", "sshPublicKeys", "", "sshPublicKeys"},
+       "applicationSecurityGroups",
+       "2017-09-01"},
+      {kind::network_interface,
+       "Microsoft.Network",
+       "networkInterfaces",
+       "",
+       "networkInterfaces",
+       "2014-12-01-preview"},
+      {kind::virtual_machine,
+       "Microsoft.Compute",
+       "virtualMachines",
+       "",
+       "virtualMachines",
+       "2015-05-01-preview"},
+      {kind::disk, "Microsoft.Compute", "disks", "", "disks", "2016-04-30-preview"},
+      {kind::ssh_key, "Microsoft.Compute", "sshPublicKeys", "", "sshPublicKeys", "2019-12-01"},
+      {kind::availability_set,
+       "Microsoft.Compute",
+       "availabilitySets",
+       "",
+       "availabilitySets",
+       "2015-05-01-preview"},
   };
   return kinds;
 }
 
 const kind_info& info_of(kind k) {
   return all_kinds()[static_cast<std::size_t>(k)];
+}
+
+std::vector<std::string> versions_of(kind k) {
+  if (is_network(k)) {
+    return {"2024-05-01", "2023-09-01"};
+  }
+  return k == kind::disk ? std::vector<std::string>{"2024-03-02", "2023-04-02"}
+                         : std::vector<std::string>{"2024-07-01", "2023-09-01"};
 }
 
 std::optional<kind>

@@ -21,6 +21,7 @@ enum class kind : std::uint8_t {
   virtual_machine,
   disk,
   ssh_key,
+  availability_set,
 };
 
 struct kind_info {
@@ -29,10 +30,13 @@ struct kind_info {
   std::string_view type;      // "virtualNetworks"
   std::string_view child;     // "subnets", "" for a resource of its own
   std::string_view list_name; // its key in the inventory and in a seed
+  std::string_view since;     // the api-version that first had it
 };
 
 const std::vector<kind_info>& all_kinds();
 const kind_info& info_of(kind k);
+// The versions that a provider names for a kind, the newest first; others since then are taken too.
+std::vector<std::string> versions_of(kind k);
 // Names compared without case; nullopt: not one of ours.
 std::optional<kind>
 find_kind(std::string_view provider, std::string_view type, std::string_view child);

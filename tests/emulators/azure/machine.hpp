@@ -43,7 +43,8 @@ std::optional<reply> check_generation(
 std::optional<reply> check_machine_fit(
     const context& c, const base::json& body, std::string_view location, const machine_offer& offer
 );
-// machine_references.cpp. The interfaces: there, free, one primary, one network; disks to attach: there, free.
+// machine_references.cpp. The interfaces: there, free, one primary, one network; disks to attach:
+// there, free.
 std::optional<reply> check_machine_references(
     const context& c, const resource_path& path, const base::json& body, std::string_view location
 );
@@ -72,8 +73,10 @@ std::optional<reply> check_cores(
     std::int64_t cores,
     bool is_spot
 );
-std::optional<reply>
-check_restriction(const context& c, const size_entry& size, std::string_view location);
+// `zone`: of the machine, "" = none.
+std::optional<reply> check_restriction(
+    const context& c, const size_entry& size, std::string_view location, std::string_view zone
+);
 bool is_spot(const base::json& body);
 // The code when there is no room for a machine: in its zone, or in the region.
 std::string allocation_failure(const resource& machine);

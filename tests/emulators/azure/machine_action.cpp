@@ -226,7 +226,9 @@ reply machine_action(context& c, const resource_path& path, std::string_view ver
   const std::string size =
       machine->body.at({"properties", "hardwareProfile", "vmSize"}).string_or("");
   if (row->action == action::start && !was_running && !op.planned &&
-      c.world.offer.is_restricted(size, machine->location, true)) {
+      c.world.offer.is_restricted(
+          size, machine->location, machine->body["zones"][0].string_or(""), true
+      )) {
     op.planned = operation_status::failed;
     op.error_code = allocation_failure(*machine);
   }

@@ -240,6 +240,10 @@ std::vector<std::string> machine_references(const json& body) {
   for (const auto& interface : properties.at({"networkProfile", "networkInterfaces"}).items()) {
     ids.push_back(interface["id"].string_or(""));
   }
+  const std::string set = properties.at({"availabilitySet", "id"}).string_or("");
+  if (!set.empty()) {
+    ids.push_back(set);
+  }
   const auto& storage = properties["storageProfile"];
   const std::string os = storage.at({"osDisk", "managedDisk", "id"}).string_or("");
   if (!os.empty()) {

@@ -48,7 +48,7 @@ check_create(const context& c, const resource_path& path, machine_offer& offer) 
   if (!bad) {
     bad = check_cores(c, *offer.size, location, offer.size->cores, is_spot(c.body));
   }
-  return bad ? bad : check_restriction(c, *offer.size, location);
+  return bad ? bad : check_restriction(c, *offer.size, location, c.body["zones"][0].string_or(""));
 }
 
 reply create(context& c, const resource_path& path, const std::string& location) {

@@ -26,16 +26,18 @@ std::int64_t count_cores(
     bool spot
 ) {
   std::int64_t total = 0;
-  for (const auto& key : w.list(kind::virtual_machine, subscription)) {
-    const auto& r = w.resources.at(key);
+  w.walk(prefix_of(subscription, ""), "", [&](const std::string&, const resource& r) {
+    if (r.path.kind != kind::virtual_machine || r.location != location || is_spot(r.body) != spot) {
+      return true;
+    }
     const auto* size = w.offer.find_size(
         r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or(""), r.location
     );
-    if (r.location == location && size != nullptr && is_spot(r.body) == spot &&
-        (family.empty() || equals_ignoring_case(size->family, family))) {
+    if (size != nullptr && (family.empty() || equals_ignoring_case(size->family, family))) {
       total += size->cores;
     }
-  }
+    return true;
+  });
   return total;
 }
 
@@ -110,16 +112,18 @@ std::optional<reply> check_cores(
   return std::nullopt;
 }
 
-std::optional<reply>
-check_restriction(const context& c, const size_entry& size, std::string_view location) {
-  if (!c.world.offer.is_restricted(size.name, location, false)) {
+std::optional<reply> check_restriction(
+    const context& c, const size_entry& size, std::string_view location, std::string_view zone
+) {
+  if (!c.world.offer.is_restricted(size.name, location, zone, false)) {
     return std::nullopt;
   }
   return refuse(
       "SkuNotAvailable",
       "The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: " +
-          size.name + "' is currently not available in location '" + std::string(location) +
-          "'. Please try another size or deploy to a different location or different zone. See "
+          size.name + "' is currently not available in location '" + std::string(location) + "'" +
+          (zone.empty() ? std::string() : " zone '" + std::string(zone) + "'") +
+          ". Please try another size or deploy to a different location or different zone. See "
           "https://aka.ms/azureskunotavailable for details."
   );
 }

@@ -54,19 +54,14 @@ reply list_machines(context& c, std::string_view group, std::string_view locatio
   if (!group.empty() && c.world.find_group(c.subscription_id(), group) == nullptr) {
     return group_not_found(group);
   }
-  const auto select = [&] {
-    std::vector<std::string> keys;
-    for (auto& key : c.world.list(kind::virtual_machine, c.subscription_id(), group)) {
-      if (location.empty() || c.world.find(key)->location == location) {
-        keys.push_back(std::move(key));
-      }
-    }
-    return keys;
+  const std::string prefix = prefix_of(c.subscription_id(), group);
+  const auto shows = [&](const resource& r) {
+    return r.path.kind == kind::virtual_machine && (location.empty() || r.location == location);
   };
-  settle(c.world, select(), c.now());
+  settle_below(c.world, prefix, shows, c.now());
   const bool status_only = equals_ignoring_case(c.http.parameter("statusOnly"), "true");
   const std::string expand = c.http.parameter("$expand");
-  std::vector<std::string> keys = select();
+  key_source keys = keys_below(c.world, prefix, shows);
   const std::string filter = c.http.parameter("$filter");
   if (!filter.empty()) {
     const auto terms = parse_filter(filter);
@@ -75,7 +70,8 @@ reply list_machines(context& c, std::string_view group, std::string_view locatio
           400, {"InvalidParameter", "The filter '" + filter + "' is not understood.", "$filter"}
       );
     }
-    keys.clear(); // the only documented filter selects members of a scale set: none here
+    // The only documented filter selects members of a scale set: none here.
+    keys = [](const std::string&, const std::function<bool(const std::string&)>&) {};
   }
   return page_of(c, keys, c.world.machine_page, [&](const std::string& key) {
     auto& r = *c.world.find(key);

@@ -201,6 +201,26 @@ check_machine_places(const context& c, const resource_path& path, const json& bo
   );
 }
 
+// A set is of the machine's group and place, and a machine in it is in no zone.
+std::optional<reply> check_availability_set(
+    const context& c, const resource_path& path, const json& body, std::string_view location
+) {
+  const std::string id = body.at({"properties", "availabilitySet", "id"}).string_or("");
+  if (id.empty()) {
+    return std::nullopt;
+  }
+  if (body["zones"].size() > 0) {
+    return refuse(
+        400,
+        "BadRequest",
+        "Virtual Machine cannot be created because both Availability Zone and Availability Set "
+        "were specified. Deploying an Availability Set to an Availability Zone isn't supported.",
+        ""
+    );
+  }
+  return check_reference(c, path, id, kind::availability_set, location);
+}
+
 } // namespace
 
 std::optional<reply> check_machine_references(
@@ -222,7 +242,10 @@ std::optional<reply> check_machine_references(
         ""
     );
   }
-  auto bad = check_machine_places(c, path, body);
+  auto bad = check_availability_set(c, path, body, location);
+  if (!bad) {
+    bad = check_machine_places(c, path, body);
+  }
   return bad ? bad : check_machine_disks(c, path, body, location);
 }
 

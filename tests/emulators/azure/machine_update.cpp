@@ -78,7 +78,10 @@ std::optional<reply> check_resize(const context& c, const resource& existing, co
     const std::int64_t more = offer.size->cores - (same_family ? old->cores : 0);
     bad = check_cores(c, *offer.size, existing.location, more, is_spot(body));
   }
-  return bad ? bad : check_restriction(c, *offer.size, existing.location);
+  return bad ? bad
+             : check_restriction(
+                   c, *offer.size, existing.location, existing.body["zones"][0].string_or("")
+               );
 }
 
 std::optional<reply>
@@ -235,7 +238,8 @@ reply start_machine(context& c, resource& r, int status) {
   plan.is_new = true;
   auto& op = begin(c, plan);
   const std::string size = r.body.at({"properties", "hardwareProfile", "vmSize"}).string_or("");
-  if (!op.planned && c.world.offer.is_restricted(size, r.location, true)) {
+  if (!op.planned &&
+      c.world.offer.is_restricted(size, r.location, r.body["zones"][0].string_or(""), true)) {
     op.planned = operation_status::failed;
     op.error_code = allocation_failure(r);
   }

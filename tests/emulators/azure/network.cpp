@@ -57,6 +57,7 @@ constexpr limit_row limits[] = {
     {"applicationSecurityGroupsPerRule", 10},
     {"applicationSecurityGroupsPerSecurityGroup", 100},
     {"networkInterfaces", 65'536},
+    {"privateAddressesPerVirtualNetwork", 65'536},
 };
 
 } // namespace

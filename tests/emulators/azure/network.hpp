@@ -52,6 +52,9 @@ const network_kind& interface_kind();
 
 const network_kind& network_kind_of(kind k);
 
+// The domain that the platform shows for an interface, by the interface's resourceGuid.
+std::string internal_domain(std::string_view guid);
+
 // 400 from the network provider, which always adds an empty "details".
 reply network_refusal(std::string_view code, const std::string& message);
 

@@ -285,8 +285,7 @@ json interface_properties(const json& wanted, const json& configurations, const 
       json::object(
           {{"dnsServers", servers.is_array() ? servers : json::array()},
            {"appliedDnsServers", servers.is_array() ? servers : json::array()},
-           {"internalDomainNameSuffix",
-            guid.string_or("").substr(0, 8) + "emulated.ax.internal.cloudapp.net"}}
+           {"internalDomainNameSuffix", internal_domain(guid.string_or(""))}}
       )
   );
   properties.set(
@@ -309,6 +308,43 @@ json interface_properties(const json& wanted, const json& configurations, const 
   properties.set("auxiliaryMode", wanted["auxiliaryMode"].string_or("None"));
   properties.set("auxiliarySku", wanted["auxiliarySku"].string_or("None"));
   return properties;
+}
+
+// A virtual network has room for so many private addresses, in whatever subnets.
+std::optional<reply>
+check_network_room(const context& c, const resource_path& path, const json& wanted) {
+  const auto subnet = parse_resource_id(subnet_id(wanted[0]));
+  if (!subnet || !c.world.quotas_checked) {
+    return std::nullopt;
+  }
+  const auto subnets = c.world.children(key_of(subnet->parent_id()));
+  auto count = static_cast<std::int64_t>(wanted.size());
+  auto at_least = count;
+  for (const auto& sibling : subnets) {
+    at_least += static_cast<std::int64_t>(c.world.users_of(sibling).size());
+  }
+  // Few interfaces have more than a handful of addresses: far from the limit nobody counts them.
+  if (at_least * 4 < network_limit(c.world, "privateAddressesPerVirtualNetwork")) {
+    return std::nullopt;
+  }
+  for (const auto& sibling : subnets) {
+    for (const auto& user : c.world.users_of(sibling)) {
+      const auto it = c.world.resources.find(user);
+      if (it != c.world.resources.end() && user != path.key()) {
+        const auto& theirs = it->second.body.at({"properties", "ipConfigurations"});
+        count += std::count_if(theirs.items().begin(), theirs.items().end(), [&](const json& one) {
+          return key_of(subnet_id(one)) == sibling;
+        });
+      }
+    }
+  }
+  return refuse_over_limit(
+      c,
+      "privateAddressesPerVirtualNetwork",
+      count,
+      "PrivateIPAddressCountLimitReached",
+      "private IP addresses in virtual network " + subnet->parent_id()
+  );
 }
 
 // Builds the configurations and gives each its address.
@@ -337,7 +373,7 @@ build_configurations(context& c, const resource_path& path, const resource* exis
     }
     out.push_back(std::move(configuration));
   }
-  return std::nullopt;
+  return check_network_room(c, path, wanted);
 }
 
 std::vector<std::string> references_of(const json& body) {
@@ -434,6 +470,10 @@ std::optional<reply> refuse_interface_removal(const context& c, resource& r) {
 }
 
 } // namespace
+
+std::string internal_domain(std::string_view guid) {
+  return std::string(guid.substr(0, 8)) + "emulated.ax.internal.cloudapp.net";
+}
 
 reply get_ip_configurations(context& c, const resource_path& interface, std::string_view name) {
   auto* r = c.world.find(interface.key());

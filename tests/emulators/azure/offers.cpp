@@ -32,6 +32,12 @@ json subscription_body(const subscription_entry& s) {
 }
 
 json location_body(const std::string& subscription, const location_entry& l) {
+  json pair = json::array();
+  if (!l.pair.empty()) {
+    pair.push_back(json::object(
+        {{"name", l.pair}, {"id", "/subscriptions/" + subscription + "/locations/" + l.pair}}
+    ));
+  }
   json body = json::object(
       {{"id", "/subscriptions/" + subscription + "/locations/" + l.name},
        {"name", l.name},
@@ -44,10 +50,10 @@ json location_body(const std::string& subscription, const location_entry& l) {
              {"regionCategory", "Recommended"},
              {"geographyGroup", l.geography},
              {"geography", l.geography},
-             {"longitude", "4.9"},
-             {"latitude", "52.3667"},
-             {"physicalLocation", l.display},
-             {"pairedRegion", json::array()}}
+             {"longitude", l.longitude},
+             {"latitude", l.latitude},
+             {"physicalLocation", l.physical.empty() ? l.display : l.physical},
+             {"pairedRegion", pair}}
         )}}
   );
   if (l.has_zones) {
@@ -101,11 +107,15 @@ json restrictions_of(const world& w, const size_entry& s, const std::string& loc
     if (!size_fits || !place_fits || equals_ignoring_case(r.reason, "AllocationFailed")) {
       continue;
     }
+    json zones = json::array();
+    for (const auto& zone : r.zones) {
+      zones.push_back(zone);
+    }
     list.push_back(json::object(
-        {{"type", "Location"},
+        {{"type", r.zones.empty() ? "Location" : "Zone"},
          {"values", json::array({location})},
          {"restrictionInfo",
-          json::object({{"locations", json::array({location})}, {"zones", json::array()}})},
+          json::object({{"locations", json::array({location})}, {"zones", zones}})},
          {"reasonCode", r.reason}}
     ));
   }
@@ -146,6 +156,24 @@ json disk_sku(std::string_view name, std::string_view tier, const location_entry
        {"capabilities", json::array()},
        {"restrictions", json::array()}}
   );
+}
+
+json plain_sku(
+    std::string_view type, std::string_view name, const json& capabilities, const location_entry& l
+) {
+  json body = json::object({{"resourceType", type}, {"name", name}});
+  if (type == "snapshots") {
+    body.set("tier", name.substr(0, name.find('_')));
+  }
+  body.set("locations", json::array({l.name}));
+  json zones = json::array();
+  if (l.has_zones && type == "snapshots") {
+    zones = json::array({"1", "2", "3"});
+  }
+  body.set("locationInfo", json::array({json::object({{"location", l.name}, {"zones", zones}})}));
+  body.set("capabilities", capabilities);
+  body.set("restrictions", json::array());
+  return body;
 }
 
 } // namespace
@@ -206,6 +234,17 @@ reply list_skus(context& c) {
     }
     value.push_back(disk_sku("Premium_LRS", "Premium", l));
     value.push_back(disk_sku("StandardSSD_LRS", "Standard", l));
+    for (const auto* name : {"Standard_LRS", "Standard_ZRS", "Premium_LRS"}) {
+      value.push_back(plain_sku("snapshots", name, json::array(), l));
+    }
+    for (const auto* name : {"Classic", "Aligned"}) {
+      value.push_back(plain_sku(
+          "availabilitySets",
+          name,
+          json::array({capability("MaximumPlatformFaultDomainCount", "3")}),
+          l
+      ));
+    }
     for (const auto& s : c.world.offer.sizes) {
       if (c.world.offer.find_size(s.name, l.name) != nullptr) {
         value.push_back(sku_body(c.world, s, l));
@@ -244,7 +283,7 @@ constexpr std::string_view tracked = "SupportsTags, SupportsLocation";
 json type_entry(
     const world& w,
     std::string_view name,
-    std::initializer_list<const char*> versions,
+    const std::vector<std::string>& versions,
     const std::string& capabilities
 ) {
   json locations = json::array();
@@ -252,7 +291,7 @@ json type_entry(
     locations.push_back(l.display);
   }
   json list = json::array();
-  for (const auto* version : versions) {
+  for (const auto& version : versions) {
     list.push_back(version);
   }
   json entry = json::object(
@@ -291,12 +330,7 @@ json resource_types(const world& w, std::string_view provider) {
     if (!info.child.empty()) {
       name += "/" + std::string(info.child);
     }
-    const std::string able = capabilities_of(info);
-    list.push_back(
-        provider == "Microsoft.Network" ? type_entry(w, name, {"2024-05-01", "2023-09-01"}, able)
-        : info.kind == kind::disk       ? type_entry(w, name, {"2024-03-02", "2023-04-02"}, able)
-                                        : type_entry(w, name, {"2024-07-01", "2023-09-01"}, able)
-    );
+    list.push_back(type_entry(w, name, versions_of(info.kind), capabilities_of(info)));
   }
   if (provider == "Microsoft.Compute") {
     add("skus", "2021-07-01", "None");
@@ -363,7 +397,9 @@ reply unknown_namespace(std::string_view provider) {
 reply list_providers(context& c) {
   json value = json::array();
   for (const auto& [name, state] : c.world.offer.providers) {
-    value.push_back(provider_body(c, name, c.world.provider_state(name, c.now())));
+    value.push_back(
+        provider_body(c, name, c.world.provider_state(c.subscription_id(), name, c.now()))
+    );
   }
   return json_reply(200, json::object({{"value", value}}));
 }
@@ -371,9 +407,11 @@ reply list_providers(context& c) {
 reply get_provider(context& c, std::string_view provider) {
   for (const auto& [name, state] : c.world.offer.providers) {
     if (equals_ignoring_case(name, provider)) {
-      const json body = provider_body(c, name, c.world.provider_state(name, c.now()));
+      const json body =
+          provider_body(c, name, c.world.provider_state(c.subscription_id(), name, c.now()));
       if (c.world.timing.ends_at_first_poll) {
-        c.world.registrations[base::to_lower(name)] = c.now(); // this was the poll
+        c.world.registrations[world::provider_key(c.subscription_id(), name)] =
+            c.now(); // this was the poll
       }
       return json_reply(200, body);
     }
@@ -382,13 +420,15 @@ reply get_provider(context& c, std::string_view provider) {
 }
 
 reply register_provider(context& c, std::string_view provider, bool on) {
-  for (auto& [name, state] : c.world.offer.providers) {
+  for (const auto& [name, initial] : c.world.offer.providers) {
     if (equals_ignoring_case(name, provider)) {
-      state = c.world.provider_state(name, c.now());
+      const std::string key = world::provider_key(c.subscription_id(), name);
+      std::string state = c.world.provider_state(c.subscription_id(), name, c.now());
       if (state == (on ? "NotRegistered" : "Registered")) {
         state = on ? "Registering" : "Unregistering";
-        c.world.registrations[base::to_lower(name)] = c.now() + c.world.registration_time();
+        c.world.registrations[key] = c.now() + c.world.registration_time();
       }
+      c.world.provider_states[key] = state;
       return json_reply(200, provider_body(c, name, state));
     }
   }

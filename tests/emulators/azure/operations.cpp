@@ -8,6 +8,8 @@
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
 
+#include <algorithm>
+
 namespace siteagent::azure_emulator {
 
 using base::json;
@@ -18,6 +20,25 @@ constexpr std::chrono::hours monitor_life{24};
 
 bool is_network_pace(pace p) {
   return p == pace::network_write || p == pace::network_delete;
+}
+
+int retry_after(const world& w, const operation& op) {
+  if (op.subject.empty()) { // a deployment's removal
+    return w.timing.retry_after(pace::group_delete);
+  }
+  const auto path = parse_resource_id(op.subject);
+  if (!w.timing.retry_by_type || op.pace != pace::network_write || !path) {
+    return w.timing.retry_after(op.pace);
+  }
+  switch (path->kind) {
+  case kind::public_ip:
+    return 1;
+  case kind::security_rule:
+  case kind::application_group:
+    return 10;
+  default:
+    return w.timing.retry_after(op.pace);
+  }
 }
 
 // Characters of a signature, long enough that nobody shortens or re-encodes it unnoticed.
@@ -208,7 +229,7 @@ reply result_answer(world& w, const context& c, const operation& op) {
   if (op.status == operation_status::in_progress) {
     reply r = empty_reply(202);
     r.headers.emplace_back("Location", c.call.base_url + c.http.target);
-    r.headers.emplace_back("Retry-After", std::to_string(w.timing.retry_after(op.pace)));
+    r.headers.emplace_back("Retry-After", std::to_string(retry_after(w, op)));
     return r;
   }
   if (op.status == operation_status::succeeded && !op.result.is_null()) {
@@ -304,7 +325,7 @@ void add_monitor_headers(const context& c, const operation& op, monitors which, 
       );
     }
   }
-  r.headers.emplace_back("Retry-After", std::to_string(c.world.timing.retry_after(op.pace)));
+  r.headers.emplace_back("Retry-After", std::to_string(retry_after(c.world, op)));
 }
 
 reply deployment_removal(context& c, std::string_view group, std::string_view name) {
@@ -379,6 +400,32 @@ void settle(world& w, const std::vector<std::string>& keys, base::wall_time now)
       finish(w, it->second, now);
     }
   }
+}
+
+void settle_below(
+    world& w,
+    const std::string& prefix,
+    const std::function<bool(const resource& r)>& shows,
+    base::wall_time now
+) {
+  if (!w.timing.ends_at_first_poll) {
+    return;
+  }
+  // By what runs, which is little, not by what is there.
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    const auto it = key.starts_with(prefix) ? w.resources.find(key) : w.resources.end();
+    if (it != w.resources.end() && shows(it->second)) {
+      keys.push_back(key);
+    }
+  };
+  for (const auto& [when, id] : w.due) {
+    const auto& op = w.operations.at(id);
+    add(op.subject);
+    std::for_each(op.also.begin(), op.also.end(), add);
+    std::for_each(op.locks.begin(), op.locks.end(), add);
+  }
+  settle(w, keys, now);
 }
 
 void settle_groups(world& w, base::wall_time now) {
@@ -463,7 +510,7 @@ reply read_monitor(context& c, std::string_view id, bool result) {
   }
   reply r = json_reply(200, status_document(c.world, op));
   if (op.status == operation_status::in_progress) {
-    r.headers.emplace_back("Retry-After", std::to_string(c.world.timing.retry_after(op.pace)));
+    r.headers.emplace_back("Retry-After", std::to_string(retry_after(c.world, op)));
   }
   return r;
 }

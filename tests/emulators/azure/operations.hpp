@@ -4,6 +4,7 @@
 
 #include "context.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,13 @@ void finish(world& w, operation& op, base::wall_time now);
 void advance(world& w, base::wall_time now);
 // A GET looked at these resources or groups: in instant timing their operations end.
 void settle(world& w, const std::vector<std::string>& keys, base::wall_time now);
+// The same for what a list of the resources below a prefix shows.
+void settle_below(
+    world& w,
+    const std::string& prefix,
+    const std::function<bool(const resource& r)>& shows,
+    base::wall_time now
+);
 // The same for every group that is being deleted, before a list is read.
 void settle_groups(world& w, base::wall_time now);
 // Ends an operation as Canceled, because another one took over.

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <iterator>
+#include <utility>
 
 namespace siteagent::azure_emulator {
 
@@ -58,58 +58,82 @@ std::string next_link(const context& c, const std::string& last_key) {
   const auto life = c.world.behaviour.next_link_life;
   const auto until = life.count() == 0 ? 0 : seconds_of(c.now() + life);
   query.emplace_back(
-      "$skiptoken",
-      base::base64(std::string(token_prefix) + std::to_string(until) + ":" + last_key)
+      "$skiptoken", base::base64(std::string(token_prefix) + std::to_string(until) + ":" + last_key)
   );
   return c.call.base_url + c.http.path + "?" + net::build_query(query);
 }
 
 } // namespace
 
+key_source
+keys_below(const world& w, std::string prefix, std::function<bool(const resource& r)> shows) {
+  return [&w, prefix = std::move(prefix), shows = std::move(shows)](
+             const std::string& from, const std::function<bool(const std::string& key)>& take
+         ) {
+    w.walk(prefix, from, [&](const std::string& key, const resource& r) {
+      return !shows(r) || take(key);
+    });
+  };
+}
+
+key_source keys_of(const std::vector<std::string>& keys) {
+  return [&keys](const std::string& from, const std::function<bool(const std::string& key)>& take) {
+    auto it = std::lower_bound(keys.begin(), keys.end(), from);
+    while (it != keys.end() && take(*it)) {
+      ++it;
+    }
+  };
+}
+
 reply page_of(
     const context& c,
-    const std::vector<std::string>& all,
+    const key_source& all,
     std::size_t page_size,
     const std::function<json(const std::string& key)>& show
 ) {
-  std::vector<std::string> visible;
   const auto target = target_of(c.http);
   const bool sees_all = may(c.world, c.principal, target.action, target.scope, c.now());
-  if (!sees_all) {
-    std::copy_if(all.begin(), all.end(), std::back_inserter(visible), [&](const auto& key) {
-      return may(c.world, c.principal, target.action, key, c.now());
-    });
-  }
-  const auto& keys = sees_all ? all : visible;
-  auto from = keys.begin();
   const std::string token = c.http.parameter("$skiptoken");
-  json value = json::array();
-  if (token.empty() && c.world.behaviour.empty_pages && !keys.empty()) {
-    return json_reply(200, json::object({{"value", value}, {"nextLink", next_link(c, "")}}));
-  }
+  position at;
   if (!token.empty()) {
-    const auto at = read_token(token);
-    if (!at) {
+    const auto known = read_token(token);
+    if (!known) {
       return gateway_error(400, {"InvalidSkipToken", "The provided skip token is not valid."});
     }
-    if (at->until != 0 && at->until <= seconds_of(c.now())) {
+    at = *known;
+    if (at.until != 0 && at.until <= seconds_of(c.now())) {
       return gateway_error(
           410, {"ExpiredSkipToken", "The provided skip token has expired; start the list again."}
       );
     }
-    from = std::upper_bound(keys.begin(), keys.end(), at->key);
-    if (c.world.behaviour.repeats_items && from != keys.begin() && *std::prev(from) == at->key) {
-      value.push_back(show(at->key));
-    }
   }
+  const bool only_a_link = token.empty() && c.world.behaviour.empty_pages;
+  json value = json::array();
   std::size_t count = 0;
-  auto it = from;
-  for (; it != keys.end() && count < page_size; ++it, ++count) {
-    value.push_back(show(*it));
-  }
-  json body = json::object({{"value", value}});
-  if (it != keys.end()) {
-    body.set("nextLink", next_link(c, *std::prev(it)));
+  std::string last;
+  bool more = false;
+  all(at.key, [&](const std::string& key) {
+    if (!sees_all && !may(c.world, c.principal, target.action, key, c.now())) {
+      return true;
+    }
+    if (!at.key.empty() && key == at.key) { // the last one of the page before
+      if (c.world.behaviour.repeats_items) {
+        value.push_back(show(key));
+      }
+      return true;
+    }
+    more = only_a_link || count == page_size;
+    if (!more) {
+      value.push_back(show(key));
+      last = key;
+      ++count;
+    }
+    return !more;
+  });
+  json body = json::object();
+  body.set("value", std::move(value));
+  if (more) {
+    body.set("nextLink", next_link(c, last));
   }
   return json_reply(200, body);
 }

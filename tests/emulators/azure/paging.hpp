@@ -13,12 +13,24 @@
 
 namespace siteagent::azure_emulator {
 
-// One page of `keys` ({"value": [...], "nextLink"}), each turned into JSON by `show`. The position
-// A principal that may not read the whole list sees its part of it. The position
-// travels as an opaque $skiptoken; one that this emulator did not make is refused.
+// A list that can be taken up anywhere: offers its keys in order, from the first that is not below
+// `from`, until `take` says false.
+using key_source = std::function<
+    void(const std::string& from, const std::function<bool(const std::string& key)>& take)>;
+
+// The keys of resources below a prefix that a list shows; the world must outlive it.
+key_source
+keys_below(const world& w, std::string prefix, std::function<bool(const resource& r)> shows);
+// Keys in order; must outlive the source.
+key_source keys_of(const std::vector<std::string>& keys);
+
+// One page of a list ({"value": [...], "nextLink"}), each key turned into JSON by `show`. A
+// principal that may not read the whole list sees its part of it. The position travels as an opaque
+// $skiptoken; one that this emulator did not make is refused. What a page costs does not depend on
+// how many came before it.
 reply page_of(
     const context& c,
-    const std::vector<std::string>& keys,
+    const key_source& all,
     std::size_t page_size,
     const std::function<base::json(const std::string& key)>& show
 );

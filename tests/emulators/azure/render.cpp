@@ -134,6 +134,20 @@ void render_disk(world& w, const resource& r, json& body) {
   body.member_ref("properties").set("diskState", state);
 }
 
+json render_availability_set(world& w, const resource& r) {
+  json body = r.body;
+  json machines = json::array();
+  for (const auto& user : w.users_of(r.path.key())) {
+    if (const auto* machine = w.find(user)) {
+      machines.push_back(id_object(machine->path.id()));
+    }
+  }
+  if (machines.size() > 0) {
+    body.member_ref("properties").set("virtualMachines", machines);
+  }
+  return body;
+}
+
 json status(std::string_view code, std::string_view level, std::string_view display) {
   return json::object({{"code", code}, {"level", level}, {"displayStatus", display}});
 }
@@ -240,6 +254,9 @@ json render(world& w, resource& r) {
   if (r.path.kind == kind::ssh_key) {
     return body; // written at once, it has no state
   }
+  if (r.path.kind == kind::availability_set) {
+    return render_availability_set(w, r); // nor has this
+  }
   const bool network = is_network(r.path.kind);
   if (network) {
     body.set("etag", r.etag);
@@ -278,6 +295,7 @@ json render(world& w, resource& r) {
   case kind::security_rule:
   case kind::application_group:
   case kind::ssh_key:
+  case kind::availability_set:
     break;
   }
   return body;

@@ -62,10 +62,12 @@ reply list_kind(context& c, kind k, std::string_view group) {
   if (!group.empty() && c.world.find_group(c.subscription_id(), group) == nullptr) {
     return group_not_found(group);
   }
-  settle(c.world, c.world.list(k, c.subscription_id(), group), c.now());
+  const std::string prefix = prefix_of(c.subscription_id(), group);
+  const auto shows = [k](const resource& r) { return r.path.kind == k; };
+  settle_below(c.world, prefix, shows, c.now());
   return page_of(
       c,
-      c.world.list(k, c.subscription_id(), group),
+      keys_below(c.world, prefix, shows),
       c.world.generic_page,
       [&](const std::string& key) {
         json item = render(c.world, *c.world.find(key));
@@ -83,9 +85,10 @@ reply list_children(context& c, const resource_path& parent) {
   if (c.world.find(parent.key()) == nullptr) {
     return resource_not_found(parent);
   }
+  const auto shows = [](const resource&) { return true; };
   return page_of(
       c,
-      c.world.children(parent.key()),
+      keys_below(c.world, parent.key() + "/", shows),
       c.world.generic_page,
       [&](const std::string& key) { return render(c.world, *c.world.find(key)); }
   );

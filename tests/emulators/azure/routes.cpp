@@ -77,6 +77,9 @@ reply put_kind(context& c, const resource_path& path) {
   if (path.kind == kind::ssh_key) {
     return put_ssh_key(c, path);
   }
+  if (path.kind == kind::availability_set) {
+    return put_availability_set(c, path);
+  }
   return path.kind == kind::virtual_machine ? put_machine(c, path) : put_disk(c, path);
 }
 
@@ -96,6 +99,9 @@ reply delete_kind(context& c, const resource_path& path) {
   }
   if (path.kind == kind::ssh_key) {
     return delete_ssh_key(c, path);
+  }
+  if (path.kind == kind::availability_set) {
+    return delete_availability_set(c, path);
   }
   return path.kind == kind::virtual_machine ? delete_machine(c, path) : delete_disk(c, path);
 }

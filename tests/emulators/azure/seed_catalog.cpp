@@ -65,6 +65,9 @@ subscription_entry read_subscription(const json& item) {
   s.state = item["state"].string_or(s.state);
   s.quota_id = item["quota_id"].string_or(s.quota_id);
   s.spending_limit = item["spending_limit"].string_or(s.spending_limit);
+  for (const auto& [name, state] : item["providers"].members()) {
+    s.providers[base::to_lower(name)] = state.string_or("Registered");
+  }
   return s;
 }
 
@@ -111,6 +114,10 @@ location_entry read_location(const json& item) {
   l.display = item["display_name"].string_or(item["name"].string_or(""));
   l.geography = item["geography"].string_or("Europe");
   l.has_zones = item["zones"].boolean().value_or(true);
+  l.physical = item["physical_location"].string_or("");
+  l.longitude = item["longitude"].number_text().value_or("");
+  l.latitude = item["latitude"].number_text().value_or("");
+  l.pair = normalized_location(item["paired_region"].string_or(""));
   return l;
 }
 
@@ -158,7 +165,8 @@ restriction_entry read_restriction(const json& item) {
   return {
       item["size"].string_or("*"),
       location == "*" ? location : normalized_location(location),
-      item["reason"].string_or("NotAvailableForSubscription")};
+      item["reason"].string_or("NotAvailableForSubscription"),
+      texts(item["zones"])};
 }
 
 policy_entry read_policy(const json& item) {

@@ -133,8 +133,9 @@ result<void> service::reset(bool at_start) {
   } else if (auto done = state_.clear(); !done) {
     return done;
   }
-  world_.tracks_changes = true;
-  return has_loaded_state_ && at_start ? result<void>() : keep();
+  // Nothing is written before the seed: a kill between the two must not pass for a kept state.
+  world_.track_changes();
+  return {};
 }
 
 result<void> service::keep() {
@@ -232,7 +233,9 @@ net::server_response
 service::handle(const net::server_request& request, const emulators::call& call) {
   advance(world_, call.now);
   run_deployments(world_, call.now);
-  if (auto login = answer_login(world_, request, call)) {
+  emulators::call by_tokens = call; // whose clock may be off
+  by_tokens.now += call.skew;
+  if (auto login = answer_login(world_, request, by_tokens)) {
     return *login;
   }
   if (auto prices = answer_prices(world_, request, call)) {
@@ -247,7 +250,7 @@ service::handle(const net::server_request& request, const emulators::call& call)
   const bool scoped = s.size() >= 2 && equals_ignoring_case(s[0], "subscriptions");
   const auto* subscription = scoped ? world_.offer.find_subscription(s[1]) : nullptr;
   const std::string tenant = subscription != nullptr ? subscription->tenant : "common";
-  const auto token = check_token(world_, request, call, tenant);
+  const auto token = check_token(world_, request, by_tokens, tenant);
   if (token.refusal) {
     // Without a token, an unknown subscription says so instead of naming a tenant.
     const bool anonymous = request.header("authorization").empty();
@@ -322,6 +325,9 @@ service::answer_subscription(context& c, const std::optional<net::server_respons
     return *bad;
   }
   const auto target = target_of(c.http);
+  if (auto bad = check_version(c, target, region_of(c))) {
+    return *bad;
+  }
   if (auto bad = admit(c, target)) {
     return *bad;
   }
@@ -370,12 +376,12 @@ void service::finish(
     const net::server_request& request, const emulators::call& call, net::server_response& response
 ) {
   // A read changes nothing but what time and a first look bring to an end.
-  const bool changes =
-      !is_read(request.method) || kept_marks_ != std::pair(world_.due.size(), world_.ended.size());
+  const bool changes = !is_read(request.method) || !world_.deployments.touched().empty() ||
+                       kept_marks_ != std::pair(world_.due.size(), world_.ended.size());
   if (state_.is_open() && changes) {
     keep_or_complain();
   }
-  world_.touched.clear();
+  world_.forget_touched();
   auto& headers = response.headers;
   const auto add = [&](std::string_view name, const std::string& value) {
     if (!has_header(headers, name)) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <sys/file.h>
 #include <unistd.h>
+#include <utility>
 
 namespace siteagent::azure_emulator {
 
@@ -46,8 +48,8 @@ result<void> write_all(int file, const std::string& text, const std::string& pat
 // Small things that are kept together.
 json rest_of(const world& w, std::chrono::seconds offset) {
   json providers = json::object();
-  for (const auto& [name, state] : w.offer.providers) {
-    providers.set(name, state);
+  for (const auto& [key, state] : w.provider_states) {
+    providers.set(key, state);
   }
   json registrations = json::object();
   for (const auto& [name, until] : w.registrations) {
@@ -57,16 +59,11 @@ json rest_of(const world& w, std::chrono::seconds offset) {
   for (const auto& term : w.behaviour.accepted_terms) {
     terms.push_back(term);
   }
-  json lingering = json::object();
-  for (const auto& [key, use] : w.lingering) {
-    lingering.set(key, record_of(use));
-  }
   const auto [address, mac] = w.counters();
   return json::object(
       {{"providers", providers},
        {"registrations", registrations},
        {"terms", terms},
-       {"lingering", lingering},
        {"address", address},
        {"mac", mac},
        {"roles_since", time_record(w.roles_since)},
@@ -75,9 +72,8 @@ json rest_of(const world& w, std::chrono::seconds offset) {
 }
 
 void take_rest(world& w, const json& r) {
-  w.offer.providers.clear();
-  for (const auto& [name, state] : r["providers"].members()) {
-    w.offer.providers[name] = state.string_or("");
+  for (const auto& [key, state] : r["providers"].members()) {
+    w.provider_states[key] = state.string_or("");
   }
   for (const auto& [name, until] : r["registrations"].members()) {
     w.registrations[name] = time_from(until);
@@ -85,48 +81,39 @@ void take_rest(world& w, const json& r) {
   for (const auto& term : r["terms"].items()) {
     w.behaviour.accepted_terms.insert(term.string_or(""));
   }
-  for (const auto& [key, use] : r["lingering"].members()) {
-    w.lingering[key] = lingering_from(use);
-  }
   w.set_counters(
       static_cast<std::uint32_t>(r["address"].integer().value_or(1)),
       static_cast<std::uint32_t>(r["mac"].integer().value_or(1))
   );
 }
 
-// Every record but the resources, which are many and change one by one.
-void each_small_record(
-    const world& w,
-    std::chrono::seconds offset,
-    const std::function<bool(const std::string& key)>& is_final, // kept, and never changes again
-    const std::function<void(const std::string& key, const json& record)>& visit
-) {
-  visit("rest", rest_of(w, offset));
-  for (const auto& [key, value] : w.seeded) {
-    visit("seed:" + key, value);
-  }
-  for (const auto& [key, g] : w.groups) {
-    visit("group:" + key, record_of(g));
-  }
-  for (const auto& [key, op] : w.operations) {
-    const bool over = op.status != operation_status::in_progress;
-    if (!over || !is_final("ended:" + key)) {
-      visit("operation:" + key, record_of(op));
-    }
-  }
-  for (const auto& [key, l] : w.locks) {
-    visit("lock:" + key, record_of(l));
-  }
-  for (const auto& [key, d] : w.deployments) {
-    visit("deployment:" + key, record_of(d));
-  }
-  for (const auto& event : w.activity) {
-    const std::string key = "event:" + event["eventDataId"].string_or("");
-    if (!is_final(key)) {
-      visit(key, event);
-    }
-  }
+json record_of(const json& value) {
+  return value;
 }
+
+// Keys that sort as the events came.
+std::string event_key(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  return "event:" + std::string(20 - digits.size(), '0') + digits;
+}
+
+// The maps that note what changed, each with the word in front of its keys.
+template <class World, class Visit>
+void each_map(World& w, Visit visit) {
+  visit("seed:", w.seeded);
+  visit("group:", w.groups);
+  visit("operation:", w.operations);
+  visit("lock:", w.locks);
+  visit("lingering:", w.lingering);
+  visit("deployment:", w.deployments);
+}
+
+// A transaction with more records than this is a new log.
+constexpr std::size_t most_records = 200;
+// What is written at once while a log is made.
+constexpr std::size_t chunk = 1 << 20;
+// A log may grow to a multiple of what it was.
+constexpr std::size_t least_growth = 1 << 20;
 
 void take_operation(world& w, const json& record) {
   operation op = operation_from(record);
@@ -215,7 +202,12 @@ result<bool> state_store::load(world& w, base::wall_time now) {
       w.locks[name] = lock_from(record);
     } else if (kind == "deployment") {
       w.deployments[name] = deployment_from(record);
-    } else if (kind == "event") {
+    } else if (kind == "lingering") {
+      w.lingering[name] = lingering_from(record);
+    } else if (kind == "event") { // in the order of their numbers
+      if (w.activity.empty()) {
+        std::from_chars(name.data(), name.data() + name.size(), w.first_event);
+      }
       w.activity.push_back(record);
     }
   }
@@ -224,9 +216,6 @@ result<bool> state_store::load(world& w, base::wall_time now) {
     return done.error();
   }
   take_rest(w, rest);
-  std::sort(w.activity.begin(), w.activity.end(), [](const json& a, const json& b) {
-    return a["eventTimestamp"].string_or("") < b["eventTimestamp"].string_or("");
-  });
   std::sort(w.ended.begin(), w.ended.end());
   clock_offset_ = std::chrono::seconds(rest["clock_offset"].integer().value_or(0));
   if (auto done = compact(w); !done) {
@@ -237,24 +226,43 @@ result<bool> state_store::load(world& w, base::wall_time now) {
 }
 
 result<void> state_store::compact(const world& w) {
-  std::string text;
-  kept_.clear();
-  const auto add = [&](const std::string& key, const json& record) {
-    kept_[key] = std::hash<std::string>()(record.dump());
-    text += json::object({{"put", json::object({{key, record}})}}).dump() + "\n";
-  };
-  each_small_record(
-      w, clock_offset_, [](const std::string&) { return false; }, add
-  );
-  for (const auto& [key, r] : w.resources) {
-    add("resource:" + key, record_of(r));
-  }
   const std::string fresh = path_ + ".new";
   const int file = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) {
     return failed("cannot open", fresh);
   }
-  auto done = write_all(file, text, fresh);
+  result<void> done;
+  std::string text;
+  std::size_t size = 0;
+  const auto flush = [&] {
+    if (done && !text.empty()) {
+      done = write_all(file, text, fresh);
+      size += text.size();
+    }
+    text.clear();
+  };
+  kept_.clear();
+  const auto add = [&](const std::string& key, const json& record) {
+    const std::string body = record.dump();
+    kept_[key] = std::hash<std::string>()(body);
+    text += R"({"put":{)" + json(key).dump() + ":" + body + "}}\n";
+    if (text.size() >= chunk) {
+      flush();
+    }
+  };
+  add("rest", rest_of(w, clock_offset_));
+  each_map(w, [&](const std::string& word, const auto& map) {
+    for (const auto& [key, value] : map) {
+      add(word + key, record_of(value));
+    }
+  });
+  for (std::size_t i = 0; i < w.activity.size(); ++i) {
+    add(event_key(w.first_event + i), w.activity[i]);
+  }
+  for (const auto& [key, r] : w.resources) {
+    add("resource:" + key, record_of(r));
+  }
+  flush();
   if (done && (::fsync(file) != 0 || ::rename(fresh.c_str(), path_.c_str()) != 0)) {
     done = failed("cannot replace", path_);
   }
@@ -264,6 +272,10 @@ result<void> state_store::compact(const world& w) {
   }
   ::close(file_);
   file_ = file;
+  size_ = size;
+  compact_size_ = size;
+  events_from_ = w.first_event;
+  events_to_ = w.first_event + w.activity.size();
   return {};
 }
 
@@ -274,6 +286,7 @@ result<void> state_store::append(const std::string& line) {
   if (!done && before >= 0 && ::ftruncate(file_, before) != 0) {
     return failed("cannot repair", path_);
   }
+  size_ += done ? line.size() : 0;
   return done;
 }
 
@@ -282,9 +295,15 @@ result<void> state_store::save(world& w, std::chrono::seconds clock_offset) {
     return {};
   }
   clock_offset_ = clock_offset;
+  std::size_t touched = w.touched.size();
+  each_map(w, [&](const std::string&, const auto& map) { touched += map.touched().size(); });
+  if (touched > most_records) {
+    auto done = compact(w);
+    w.forget_touched();
+    return done;
+  }
   json put = json::object();
   json drop = json::array();
-  std::unordered_map<std::string, bool> present;
   const auto keep = [&](const std::string& key, const json& record) {
     const auto hash = std::hash<std::string>()(record.dump());
     const auto [it, is_new] = kept_.try_emplace(key, hash);
@@ -293,45 +312,49 @@ result<void> state_store::save(world& w, std::chrono::seconds clock_offset) {
       put.members().emplace_back(key, record); // set() would look through all of them
     }
   };
-  const auto is_final = [&](const std::string& key) {
-    if (key.starts_with("event:")) {
-      present[key] = true;
-      return kept_.count(key) != 0;
+  const auto forget = [&](const std::string& key) {
+    if (kept_.erase(key) != 0) {
+      drop.push_back(key);
     }
-    const std::string name = "operation:" + key.substr(key.find(':') + 1);
-    present[name] = true;
-    return !ended_.insert(name).second && kept_.count(name) != 0;
   };
-  each_small_record(w, clock_offset, is_final, [&](const std::string& key, const json& record) {
-    present[key] = true;
-    keep(key, record);
+  // What was only looked for may not have changed, or may never have been there.
+  const auto keep_touched = [&](const std::string& word, const auto& map, const auto& keys) {
+    for (const auto& key : keys) {
+      const auto it = map.find(key);
+      if (it == map.end()) {
+        forget(word + key);
+      } else {
+        keep(word + key, record_of(it->second));
+      }
+    }
+  };
+  keep("rest", rest_of(w, clock_offset));
+  each_map(std::as_const(w), [&](const std::string& word, const auto& map) {
+    keep_touched(word, map, map.touched());
   });
-  for (auto it = kept_.begin(); it != kept_.end();) {
-    const bool gone = !it->first.starts_with("resource:") && present.count(it->first) == 0;
-    if (gone) {
-      drop.push_back(it->first);
-      ended_.erase(it->first);
-    }
-    it = gone ? kept_.erase(it) : std::next(it);
+  keep_touched("resource:", std::as_const(w.resources), w.touched);
+  for (; events_from_ < w.first_event; ++events_from_) {
+    forget(event_key(events_from_));
   }
-  for (const auto& key : w.touched) { // the key of what was only looked for may be unknown
-    const auto it = w.resources.find(key);
-    if (it != w.resources.end()) {
-      keep("resource:" + key, record_of(it->second));
-    } else if (kept_.erase("resource:" + key) != 0) {
-      drop.push_back("resource:" + key);
-    }
+  const auto end = w.first_event + w.activity.size();
+  for (auto i = std::max(events_to_, w.first_event); i < end; ++i) {
+    keep(event_key(i), w.activity[static_cast<std::size_t>(i - w.first_event)]);
   }
-  w.touched.clear();
+  events_to_ = end;
+  w.forget_touched();
   if (put.size() == 0 && drop.size() == 0) {
     return {};
   }
-  return append(json::object({{"put", put}, {"drop", drop}}).dump() + "\n");
+  auto done = append(json::object({{"put", put}, {"drop", drop}}).dump() + "\n");
+  return done && size_ > 2 * compact_size_ + least_growth ? compact(w) : done;
 }
 
 result<void> state_store::clear() {
   kept_.clear();
-  ended_.clear();
+  events_from_ = 0;
+  events_to_ = 0;
+  size_ = 0;
+  compact_size_ = 0;
   clock_offset_ = std::chrono::seconds(0);
   if (is_open() && ::ftruncate(file_, 0) != 0) {
     return failed("cannot empty", path_);

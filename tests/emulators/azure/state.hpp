@@ -3,7 +3,9 @@
 //
 // A line is one transaction, {"put": {key: record}, "drop": [key]}, appended with a single write.
 // What a kill left half written is the last line and is ignored; reading back applies the others
-// in order. At start the log is replaced, by rename, by one that holds the present only.
+// in order. The log is replaced, by rename, by one that holds the present only: at start, when it
+// has outgrown it, and instead of a transaction as large as a seed. So what is written at once and
+// what is held in memory for it stay small, however large the world is.
 #pragma once
 
 #include "world.hpp"
@@ -12,7 +14,7 @@
 
 #include <chrono>
 #include <cstddef>
-#include <set>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,7 +35,8 @@ public:
 
   // Reads what is kept into a fresh world. False: there is nothing.
   base::result<bool> load(world& w, base::wall_time now);
-  // Writes what changed since the last call. `clock_offset` is how far the clock was moved.
+  // Writes what the world's maps noted since the last call, and nothing else; the world forgets
+  // its notes. `clock_offset` is how far the clock was moved.
   base::result<void> save(world& w, std::chrono::seconds clock_offset);
   // Forgets everything kept.
   base::result<void> clear();
@@ -49,8 +52,11 @@ private:
   int lock_ = -1;
   std::string path_;
   std::chrono::seconds clock_offset_{0};
-  std::set<std::string> ended_;                       // records of operations whose end is kept
   std::unordered_map<std::string, std::size_t> kept_; // key of a record -> hash of its text
+  std::uint64_t events_from_ = 0;                     // numbers of the events kept
+  std::uint64_t events_to_ = 0;                       // one behind the last
+  std::size_t size_ = 0;                              // of the log
+  std::size_t compact_size_ = 0;                      // when it was replaced last
 };
 
 } // namespace siteagent::azure_emulator

@@ -56,6 +56,7 @@ timing timing::fast() {
 timing timing::realistic() {
   timing t = make({3, 4, 90, 10, 35, 60, 3, 120}, {3, 10, 10, 10, 10, 10, 2, 15});
   t.strict_urls = true;
+  t.retry_by_type = true;
   return t;
 }
 
@@ -90,6 +91,7 @@ result<timing> timing::from_json(const json& document) {
           t.durations[index] = milliseconds(*n);
         } else {
           t.retry_after_s[index] = static_cast<int>(*n);
+          t.retry_by_type = t.retry_by_type && static_cast<pace>(index) != pace::network_write;
         }
       }
     } else if (key != "base") {

@@ -32,6 +32,8 @@ struct timing {
   std::array<int, pace_count> retry_after_s{};
   // An operation ends as soon as a GET looks at it: at its monitor, its resource or a list.
   bool ends_at_first_poll = false;
+  // What a network write says depends on its type, not on its pace alone.
+  bool retry_by_type = false;
   // Monitor URLs carry long signed parameters and must come back byte for byte.
   bool strict_urls = false;
 

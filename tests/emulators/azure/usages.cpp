@@ -25,9 +25,10 @@ json usage(std::string_view name, std::string_view text, std::int64_t used, std:
 
 std::int64_t count(const context& c, kind k, std::string_view location) {
   std::int64_t n = 0;
-  for (const auto& key : c.world.list(k, c.subscription_id())) {
-    n += c.world.find(key)->location == location ? 1 : 0;
-  }
+  c.world.walk(prefix_of(c.subscription_id(), ""), "", [&](const std::string&, const resource& r) {
+    n += r.path.kind == k && r.location == location ? 1 : 0;
+    return true;
+  });
   return n;
 }
 
@@ -37,7 +38,9 @@ reply list_compute_usages(context& c, std::string_view location) {
   const auto& quota = c.world.offer.quota_at(location);
   const std::string subscription = c.subscription_id();
   json value = json::array();
-  value.push_back(usage("availabilitySets", "Availability Sets", 0, 2500));
+  value.push_back(usage(
+      "availabilitySets", "Availability Sets", count(c, kind::availability_set, location), 2500
+  ));
   value.push_back(usage(
       "cores", "Total Regional vCPUs", used_cores(c.world, subscription, location, ""), quota.cores
   ));
@@ -76,12 +79,18 @@ reply list_network_usages(context& c, std::string_view location) {
   };
 
   const row rows[] = {
-      {"VirtualNetworks", "Virtual Networks", kind::virtual_network, network_limit(c.world, "virtualNetworks")},
+      {"VirtualNetworks",
+       "Virtual Networks",
+       kind::virtual_network,
+       network_limit(c.world, "virtualNetworks")},
       {"StaticPublicIPAddresses",
        "Static Public IP Addresses",
        kind::public_ip,
        quota.public_addresses},
-      {"NetworkSecurityGroups", "Network Security Groups", kind::security_group, network_limit(c.world, "networkSecurityGroups")},
+      {"NetworkSecurityGroups",
+       "Network Security Groups",
+       kind::security_group,
+       network_limit(c.world, "networkSecurityGroups")},
       {"PublicIPAddresses", "Public IP Addresses", kind::public_ip, quota.public_addresses},
       {"StandardSkuPublicIPAddresses",
        "Public IP Addresses - Standard",

@@ -4,14 +4,32 @@
 #include "core/base/text.hpp"
 #include "core/base/uuid.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 namespace siteagent::azure_emulator {
 
-std::string world::provider_state(std::string_view provider, base::wall_time now) const {
-  const std::string state = offer.provider_state(provider);
-  const auto it = registrations.find(base::to_lower(provider));
+std::string world::provider_key(std::string_view subscription, std::string_view provider) {
+  return base::to_lower(std::string(subscription) + "|" + std::string(provider));
+}
+
+std::string world::provider_state(
+    std::string_view subscription, std::string_view provider, base::wall_time now
+) const {
+  std::string state = offer.provider_state(provider);
+  if (state.empty()) {
+    return state;
+  }
+  const std::string key = provider_key(subscription, provider);
+  const auto own = provider_states.find(key);
+  if (own != provider_states.end()) {
+    state = own->second;
+  } else if (const auto* s = offer.find_subscription(subscription)) {
+    const auto seeded_state = s->providers.find(base::to_lower(provider));
+    state = seeded_state == s->providers.end() ? state : seeded_state->second;
+  }
+  const auto it = registrations.find(key);
   const bool done = it != registrations.end() && it->second <= now;
   if (done && state == "Registering") {
     return "Registered";
@@ -28,6 +46,35 @@ std::chrono::milliseconds world::registration_time() const {
 group* world::find_group(std::string_view subscription, std::string_view name) {
   const auto it = groups.find(key_of(group_id(subscription, name)));
   return it == groups.end() ? nullptr : &it->second;
+}
+
+void world::track_changes() {
+  tracks_changes = true;
+  groups.track();
+  operations.track();
+  locks.track();
+  lingering.track();
+  deployments.track();
+  seeded.track();
+}
+
+void world::forget_touched() {
+  touched.clear();
+  groups.forget_touched();
+  operations.forget_touched();
+  locks.forget_touched();
+  lingering.forget_touched();
+  deployments.forget_touched();
+  seeded.forget_touched();
+}
+
+void world::add_event(base::json event) {
+  constexpr std::size_t most_events = 5000;
+  activity.push_back(std::move(event));
+  while (activity.size() > most_events) {
+    activity.pop_front();
+    ++first_event;
+  }
 }
 
 void world::clear_objects() {
@@ -95,32 +142,34 @@ const std::set<std::string>& world::users_of(const std::string& key) const {
   return it == users_.end() ? none : it->second;
 }
 
+void world::walk(const std::string& prefix, const std::string& from, const visitor& visit) const {
+  for (auto it = resources.lower_bound(std::max(prefix, from));
+       it != resources.end() && it->first.compare(0, prefix.size(), prefix) == 0;
+       ++it) {
+    if (!visit(it->first, it->second)) {
+      return;
+    }
+  }
+}
+
 std::vector<std::string>
 world::list(kind k, std::string_view subscription, std::string_view group) const {
   std::vector<std::string> keys;
-  const std::string prefix = group.empty()
-                                 ? key_of("/subscriptions/" + std::string(subscription) + "/")
-                                 : key_of(group_id(subscription, group) + "/");
-  for (auto it = resources.lower_bound(prefix); it != resources.end(); ++it) {
-    if (it->first.compare(0, prefix.size(), prefix) != 0) {
-      break;
+  walk(prefix_of(subscription, group), "", [&](const std::string& key, const resource& r) {
+    if (r.path.kind == k) {
+      keys.push_back(key);
     }
-    if (it->second.path.kind == k) {
-      keys.push_back(it->first);
-    }
-  }
+    return true;
+  });
   return keys;
 }
 
 std::vector<std::string> world::children(std::string_view parent_key) const {
   std::vector<std::string> keys;
-  const std::string prefix = std::string(parent_key) + "/";
-  for (auto it = resources.lower_bound(prefix); it != resources.end(); ++it) {
-    if (it->first.compare(0, prefix.size(), prefix) != 0) {
-      break;
-    }
-    keys.push_back(it->first);
-  }
+  walk(std::string(parent_key) + "/", "", [&](const std::string& key, const resource&) {
+    keys.push_back(key);
+    return true;
+  });
   return keys;
 }
 
@@ -164,6 +213,13 @@ void world::touch_etag(resource& r) {
   } else {
     ++r.machine.version;
   }
+}
+
+std::string prefix_of(std::string_view subscription, std::string_view group) {
+  return key_of(
+      group.empty() ? "/subscriptions/" + std::string(subscription) + "/"
+                    : group_id(subscription, group) + "/"
+  );
 }
 
 std::string_view text_of(provisioning p, bool network) {

@@ -8,6 +8,7 @@
 #include "ids.hpp"
 #include "prices.hpp"
 #include "timing.hpp"
+#include "tracked_map.hpp"
 
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -165,25 +167,29 @@ class world {
 public:
   catalog offer;
   azure_emulator::timing timing = azure_emulator::timing::fast();
-  std::map<std::string, group> groups;                       // by key
+  tracked_map<group> groups;                                 // by key
   std::map<std::string, resource> resources;                 // by key
-  std::map<std::string, operation> operations;               // by lower-case id
+  tracked_map<operation> operations;                         // by lower-case id
   std::set<std::pair<base::wall_time, std::string>> due;     // running operations by their end
   std::deque<std::pair<base::wall_time, std::string>> ended; // for their expiry
 
   price_settings prices = price_settings::defaults();
-  base::json billing;                                   // the seed's, checked; null = no account
-  std::map<std::string, lock_entry> locks;              // by key
-  std::map<std::string, base::wall_time> registrations; // namespaces on their way: until when
+  base::json billing;            // the seed's, checked; null = no account
+  tracked_map<lock_entry> locks; // by key
+  // Of what a subscription registered itself, by provider_key(): its state, and until when that is
+  // on its way.
+  std::map<std::string, std::string> provider_states;
+  std::map<std::string, base::wall_time> registrations;
 
-  std::map<std::string, lingering_use> lingering; // by the key of what is used
+  tracked_map<lingering_use> lingering; // by the key of what is used
 
-  std::map<std::string, deployment> deployments; // by key
-  std::deque<base::json> activity;               // the activity log, oldest first
-  std::map<std::string, base::json> seeded;      // the last value of every seed key but objects
-  base::wall_time roles_since;                   // when the seed's role assignments were made
-  bool tracks_changes = false;                   // whether touched is kept
-  std::set<std::string> touched;                 // keys of resources that may have changed
+  tracked_map<deployment> deployments; // by key
+  std::deque<base::json> activity;     // the activity log, oldest first
+  std::uint64_t first_event = 0;       // how many events came before the oldest one kept
+  tracked_map<base::json> seeded;      // the last value of every seed key but objects
+  base::wall_time roles_since;         // when the seed's role assignments were made
+  bool tracks_changes = false;         // whether touched is kept; track_changes() sets it
+  std::set<std::string> touched;       // keys of resources that may have changed
 
   // Settings a seed may change.
   azure_emulator::behaviour behaviour;
@@ -197,11 +203,20 @@ public:
   bool quotas_checked = true;      // off while a seed is applied
   int network_update_status = 200; // what a PUT on an existing virtual network answers
 
-  // Registration state of a namespace; a change under way ends by itself. "" = unknown.
-  std::string provider_state(std::string_view provider, base::wall_time now) const;
+  // Registration state of a namespace in a subscription; a change under way ends by itself.
+  // "" = unknown.
+  std::string provider_state(
+      std::string_view subscription, std::string_view provider, base::wall_time now
+  ) const;
+  static std::string provider_key(std::string_view subscription, std::string_view provider);
   std::chrono::milliseconds registration_time() const;
   group* find_group(std::string_view subscription, std::string_view name);
   resource* find(std::string_view key);
+  // From now on every map notes what may have changed.
+  void track_changes();
+  void forget_touched();
+  // Adds to the activity log, which has an end.
+  void add_event(base::json event);
   // Drops all groups and resources.
   void clear_objects();
   // Adds or replaces.
@@ -211,6 +226,10 @@ public:
   void set_uses(resource& r, const std::vector<std::string>& ids);
   const std::set<std::string>& users_of(const std::string& key) const;
 
+  // Visits the resources whose keys begin with `prefix` and are not below `from`, in order, until
+  // told to stop by false.
+  using visitor = std::function<bool(const std::string& key, const resource& r)>;
+  void walk(const std::string& prefix, const std::string& from, const visitor& visit) const;
   // Keys in order: resources of one kind, in one subscription, in one group when given.
   std::vector<std::string>
   list(kind k, std::string_view subscription, std::string_view group = {}) const;
@@ -236,6 +255,9 @@ private:
   std::uint32_t next_address_ = 1;
   std::uint32_t next_mac_ = 1;
 };
+
+// How the keys of all resources of a subscription, or of one of its groups, begin.
+std::string prefix_of(std::string_view subscription, std::string_view group);
 
 std::string_view text_of(provisioning p, bool network);
 

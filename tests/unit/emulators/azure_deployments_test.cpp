@@ -88,6 +88,28 @@ TEST_F(azure_deployments, make_a_machine_in_the_order_of_dependencies) {
   EXPECT_EQ(get(ip).status, 200) << "what it made stays";
 }
 
+TEST_F(azure_deployments, are_seen_running_before_they_are_over) {
+  make(rg, R"({"location":"westeurope"})");
+  const auto started = deploy(
+      R"({"resources":[{"type":"Microsoft.Network/publicIPAddresses","apiVersion":"2018-11-01","name":"ip","location":"westeurope",
+      "sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}}]})"
+  );
+  const std::string monitor = started.header("Azure-AsyncOperation");
+  EXPECT_EQ(arm("GET", monitor).body["status"].string_or(""), "Running");
+  EXPECT_EQ(finished(started), "Succeeded");
+  EXPECT_EQ(get(ip).state(), "Succeeded");
+}
+
+TEST_F(azure_deployments, refuse_versions_that_a_type_never_had) {
+  make(rg, R"({"location":"westeurope"})");
+  const auto started = deploy(
+      R"({"resources":[{"type":"Microsoft.Network/applicationSecurityGroups","apiVersion":"2015-06-15","name":"asg",
+      "location":"westeurope"}]})"
+  );
+  EXPECT_EQ(finished(started), "Failed");
+  EXPECT_NE(last_.dump().find("NoRegisteredProviderFound"), std::string::npos) << last_.dump();
+}
+
 TEST_F(azure_deployments, fail_with_the_error_of_the_resource_inside) {
   make(rg, R"({"location":"westeurope"})");
   const auto started = deploy(R"({"resources":[

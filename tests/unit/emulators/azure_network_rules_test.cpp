@@ -237,5 +237,18 @@ TEST_F(azure_network_rules, an_address_keeps_what_its_interface_passed_on) {
   EXPECT_EQ(get(ip).body.at({"properties", "deleteOption"}).string_or(""), "Delete");
 }
 
+TEST_F(azure_network_rules, a_network_has_room_for_so_many_private_addresses) {
+  seed(R"({"network_limits":{"privateAddressesPerVirtualNetwork":2}})");
+  make_network();
+  make(net + "/subnets/other", R"({"properties":{"addressPrefix":"10.0.1.0/24"}})");
+  EXPECT_EQ(put(networks + "/networkInterfaces/nic2", interface_body("other", "")).status, 201);
+  const auto refused = put(networks + "/networkInterfaces/nic3", interface_body("sub", ""));
+  EXPECT_EQ(refused.code(), "PrivateIPAddressCountLimitReached") << refused.body.dump();
+  EXPECT_EQ(put(nic, interface_body("sub", "ip")).status, 200)
+      << "one that has its address keeps it";
+  settle(remove(networks + "/networkInterfaces/nic2"));
+  EXPECT_EQ(put(networks + "/networkInterfaces/nic3", interface_body("sub", "")).status, 201);
+}
+
 } // namespace
 } // namespace siteagent::azure_emulator

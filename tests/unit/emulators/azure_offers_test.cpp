@@ -2,6 +2,9 @@
 // What the cloud offers: subscriptions, locations, sizes, SKUs, images, quotas, limits.
 #include "azure_fixture.hpp"
 
+#include <map>
+#include <string>
+
 namespace siteagent::azure_emulator {
 namespace {
 
@@ -54,7 +57,7 @@ TEST_F(azure_offers, skus_are_filtered_by_location_and_say_what_is_restricted) {
   const auto here =
       arm("GET", compute_rp + "/skus?$filter=location%20eq%20%27westeurope%27", {}, "2021-07-01")
           .body["value"];
-  EXPECT_EQ(here.size(), 12U);
+  EXPECT_EQ(here.size(), 17U);
   for (const auto& sku : here.items()) {
     if (sku["resourceType"].string_or("") != "virtualMachines") {
       continue;
@@ -63,7 +66,7 @@ TEST_F(azure_offers, skus_are_filtered_by_location_and_say_what_is_restricted) {
     const std::string name = sku["name"].string_or("");
     EXPECT_EQ(sku["restrictions"].size(), name == "Standard_B1s" ? 1U : 0U) << name;
   }
-  EXPECT_EQ(get(compute_rp + "/skus").body["value"].size(), 48U);
+  EXPECT_EQ(get(compute_rp + "/skus").body["value"].size(), 68U);
 }
 
 TEST_F(azure_offers, images_are_browsed_as_bare_arrays) {
@@ -152,6 +155,117 @@ TEST_F(azure_throttling, is_off_by_default) {
   for (int i = 0; i < 300; ++i) {
     ASSERT_EQ(get("/resourcegroups").status, 200);
   }
+}
+
+TEST_F(azure_offers, a_size_may_be_missing_in_one_zone) {
+  seed(R"({"restrictions":[{"size":"Standard_B2s","location":"westeurope","zones":["2"]}]})");
+  base::json shown;
+  const auto list =
+      get("/providers/Microsoft.Compute/skus?$filter=location%20eq%20'westeurope'").body["value"];
+  for (const auto& sku : list.items()) {
+    if (sku["name"].string_or("") == "Standard_B2s") {
+      shown = sku["restrictions"];
+    }
+  }
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0]["type"].string_or(""), "Zone");
+  EXPECT_EQ(shown[0].at({"restrictionInfo", "zones"})[0].string_or(""), "2");
+  make_network();
+  auto body = machine_body();
+  body.set("zones", base::json::array({"2"}));
+  remove(ip); // a regional address would do, too
+  const auto refused = put(vm, body.dump());
+  EXPECT_EQ(refused.code(), "SkuNotAvailable") << refused.body.dump();
+  body.set("zones", base::json::array({"1"}));
+  EXPECT_EQ(put(vm, body.dump()).status, 201) << "another zone has it";
+}
+
+TEST_F(azure_offers, the_sku_list_has_rows_of_every_kind) {
+  std::map<std::string, int> kinds;
+  const auto list =
+      get("/providers/Microsoft.Compute/skus?$filter=location%20eq%20'westeurope'").body["value"];
+  for (const auto& sku : list.items()) {
+    ++kinds[sku["resourceType"].string_or("")];
+    if (sku["resourceType"].string_or("") == "availabilitySets") {
+      EXPECT_EQ(sku["capabilities"][0]["name"].string_or(""), "MaximumPlatformFaultDomainCount");
+    }
+  }
+  EXPECT_GT(kinds["virtualMachines"], 0);
+  EXPECT_GT(kinds["disks"], 0);
+  EXPECT_EQ(kinds["snapshots"], 3);
+  EXPECT_EQ(kinds["availabilitySets"], 2);
+}
+
+TEST_F(azure_offers, locations_have_their_place_and_their_pair) {
+  std::map<std::string, base::json> places;
+  const auto list = get("/locations").body["value"];
+  for (const auto& l : list.items()) {
+    places[l["name"].string_or("")] = l["metadata"];
+  }
+  EXPECT_EQ(places["northeurope"]["physicalLocation"].string_or(""), "Ireland");
+  EXPECT_EQ(places["northeurope"]["latitude"].string_or(""), "53.3478");
+  EXPECT_EQ(places["northeurope"]["pairedRegion"][0]["name"].string_or(""), "westeurope");
+  EXPECT_EQ(
+      places["westeurope"]["pairedRegion"][0]["id"].string_or(""),
+      subscription_1 + "/locations/northeurope"
+  );
+  EXPECT_NE(places["eastus"]["longitude"], places["westus2"]["longitude"]);
+}
+
+TEST_F(azure_offers, providers_are_registered_by_each_subscription_for_itself) {
+  seed(R"({"subscriptions":[{"id":"11111111-1111-1111-1111-111111111111"},
+    {"id":"55555555-5555-5555-5555-555555555555","providers":{"Microsoft.Compute":"NotRegistered"}}]})"
+  );
+  const std::string other = "/subscriptions/55555555-5555-5555-5555-555555555555";
+  const auto state_in = [&](const std::string& subscription) {
+    return get(subscription + "/providers/Microsoft.Compute")
+        .body["registrationState"]
+        .string_or("");
+  };
+  EXPECT_EQ(state_in(subscription_1), "Registered");
+  EXPECT_EQ(state_in(other), "NotRegistered");
+  arm("PUT", other + "/resourceGroups/g", parsed(R"({"location":"westeurope"})"));
+  const std::string key = other + "/resourceGroups/g/providers/Microsoft.Compute/sshPublicKeys/k";
+  EXPECT_EQ(put(key, R"({"location":"westeurope"})").code(), "MissingSubscriptionRegistration");
+  EXPECT_EQ(arm("POST", other + "/providers/Microsoft.Compute/register").status, 200);
+  state_in(other); // instant timing: the poll ends it
+  EXPECT_EQ(state_in(other), "Registered");
+  EXPECT_EQ(put(key, R"({"location":"westeurope"})").status, 201);
+  arm("POST", subscription_1 + "/providers/Microsoft.Compute/unregister");
+  state_in(subscription_1);
+  EXPECT_EQ(state_in(subscription_1), "NotRegistered");
+  EXPECT_EQ(state_in(other), "Registered");
+}
+
+TEST_F(azure_offers, versions_from_before_a_type_existed_are_unknown) {
+  make(rg, R"({"location":"westeurope"})");
+
+  struct row {
+    const char* path;
+    const char* before;
+    const char* since;
+  };
+
+  for (const row& r :
+       {row{"/providers/Microsoft.Compute/sshPublicKeys", "2019-07-01", "2019-12-01"},
+        row{"/providers/Microsoft.Network/applicationSecurityGroups", "2017-08-01", "2017-09-01"},
+        row{"/providers/Microsoft.Compute/disks", "2016-03-30", "2016-04-30-preview"}}) {
+    const auto refused = arm("GET", r.path, {}, r.before);
+    EXPECT_EQ(refused.status, 400) << r.path;
+    EXPECT_EQ(refused.code(), "NoRegisteredProviderFound");
+    EXPECT_EQ(arm("GET", r.path, {}, r.since).status, 200) << r.path;
+  }
+  const auto named =
+      arm("PUT",
+          rg + "/providers/Microsoft.Compute/sshPublicKeys/k",
+          parsed(R"({"location":"westeurope"})"),
+          "2019-07-01");
+  EXPECT_NE(
+      named.message().find(
+          "for location 'westeurope' and API version '2019-07-01' for type 'sshPublicKeys'"
+      ),
+      std::string::npos
+  ) << named.message();
 }
 
 } // namespace

@@ -182,5 +182,59 @@ TEST(azure_timing, reads_its_file_and_refuses_nonsense) {
   std::filesystem::remove(path);
 }
 
+TEST_F(azure_operations, network_writes_say_by_their_type_when_to_come_back) {
+  azure_.set_timing(timing::realistic());
+  const auto wait = [](const answer& a) { return a.header("Retry-After"); };
+  put(rg, R"({"location":"westeurope"})");
+  EXPECT_EQ(
+      wait(put(
+          net,
+          R"({"location":"westeurope","properties":{"addressSpace":{"addressPrefixes":["10.0.0.0/16"]}}})"
+      )),
+      "3"
+  );
+  EXPECT_EQ(
+      wait(put(
+          ip,
+          R"({"location":"westeurope","sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}})"
+      )),
+      "1"
+  );
+  EXPECT_EQ(
+      wait(put(networks + "/applicationSecurityGroups/asg", R"({"location":"westeurope"})")), "10"
+  );
+  EXPECT_EQ(wait(put(nsg, R"({"location":"westeurope","properties":{}})")), "3");
+  advance(std::chrono::seconds(30));
+  EXPECT_EQ(
+      wait(put(
+          nsg + "/securityRules/r",
+          R"({"properties":{"protocol":"*","sourcePortRange":"*","destinationPortRange":"22","sourceAddressPrefix":"*","destinationAddressPrefix":"*","access":"Allow","priority":100,"direction":"Inbound"}})"
+      )),
+      "10"
+  );
+  advance(std::chrono::seconds(30));
+  EXPECT_EQ(wait(remove(ip)), "10");
+}
+
+TEST_F(azure_operations, tokens_go_by_a_clock_that_is_off_and_operations_do_not) {
+  make(rg, R"({"location":"westeurope"})");
+  net::server_request r;
+  r.method = "GET";
+  r.path = subscription_1 + rg;
+  r.segments = {"subscriptions", subscription_1.substr(15), "resourceGroups", "rg"};
+  r.query = "api-version=" + resource_api;
+  r.parameters = {{"api-version", resource_api}};
+  r.headers = {{"authorization", "Bearer " + token_}};
+  emulators::call call;
+  call.base_url = base_url;
+  call.request_id = "r";
+  call.now = clock_.wall();
+  EXPECT_EQ(azure_.handle(r, call).status, 200);
+  call.skew = std::chrono::hours(2);
+  EXPECT_EQ(azure_.handle(r, call).status, 401) << "as if the token were old";
+  call.skew = -std::chrono::hours(2);
+  EXPECT_EQ(azure_.handle(r, call).status, 200);
+}
+
 } // namespace
 } // namespace siteagent::azure_emulator

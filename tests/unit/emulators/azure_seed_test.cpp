@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "azure_fixture.hpp"
 
+#include "tests/emulators/azure/paging.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
 namespace siteagent::azure_emulator {
 namespace {
 
@@ -84,6 +90,107 @@ TEST_F(azure_seed, machines_come_by_number_with_their_interfaces) {
       ),
       "PowerState/running"
   );
+}
+
+TEST_F(azure_seed, machines_in_great_number_are_each_their_own) {
+  seed(R"({"machines":130})");
+  std::set<std::string> seen;
+  const auto machines = get("/providers/Microsoft.Compute/virtualMachines").body["value"];
+  for (const auto& machine : machines.items()) {
+    EXPECT_TRUE(seen.insert(machine.at({"properties", "vmId"}).string_or("")).second);
+  }
+  const auto interfaces = get("/providers/Microsoft.Network/networkInterfaces").body["value"];
+  ASSERT_EQ(interfaces.size(), 130U);
+  for (const auto& interface : interfaces.items()) {
+    const auto& properties = interface["properties"];
+    const auto& configuration = properties["ipConfigurations"][0]["properties"];
+    EXPECT_TRUE(seen.insert(configuration["privateIPAddress"].string_or("")).second);
+    EXPECT_TRUE(seen.insert(properties["macAddress"].string_or("")).second) << interface.dump();
+    EXPECT_TRUE(seen.insert(properties["resourceGuid"].string_or("")).second);
+    EXPECT_TRUE(seen.insert(interface["etag"].string_or("")).second);
+    const std::string name = interface["name"].string_or("");
+    EXPECT_EQ(
+        properties.at({"virtualMachine", "id"}).string_or(""),
+        subscription_1 +
+            "/resourceGroups/seed-machines/providers/Microsoft.Compute/virtualMachines/" +
+            name.substr(0, name.size() - 4)
+    );
+  }
+  const std::string group = "/resourceGroups/seed-machines/providers/";
+  const std::string last = group + "Microsoft.Compute/virtualMachines/vm-000130";
+  EXPECT_EQ(
+      get(group + "Microsoft.Network/virtualNetworks/seed-vnet/subnets/subnet-2")
+          .body.at({"properties", "ipConfigurations"})
+          .size(),
+      30U
+  );
+  EXPECT_EQ(
+      get(group + "Microsoft.Compute/disks/vm-000130-os").body["managedBy"].string_or(""),
+      subscription_1 + last
+  );
+  // What was copied goes like what was made.
+  settle(remove(last));
+  EXPECT_EQ(get(last).status, 404);
+  EXPECT_EQ(get(group + "Microsoft.Compute/disks/vm-000130-os").status, 404);
+  EXPECT_EQ(get(group + "Microsoft.Network/networkInterfaces/vm-000130-nic").status, 404);
+}
+
+TEST_F(azure_seed, every_list_of_a_large_cloud_pages_to_its_end) {
+  seed(R"({"machines":130,"page_size":20})");
+
+  struct list {
+    std::string path;
+    std::size_t count;
+  };
+
+  for (const auto& l : std::vector<list>{
+           {"/providers/Microsoft.Compute/virtualMachines?statusOnly=true", 130},
+           {"/providers/Microsoft.Compute/virtualMachines", 130},
+           {"/providers/Microsoft.Compute/locations/westeurope/virtualMachines", 130},
+           {"/resourceGroups/seed-machines/providers/Microsoft.Compute/virtualMachines", 130},
+           {"/providers/Microsoft.Network/networkInterfaces", 130},
+           {"/providers/Microsoft.Network/publicIPAddresses", 0},
+           {"/providers/Microsoft.Compute/disks", 130},
+           {"/resources", 391}}) {
+    SCOPED_TRACE(l.path);
+    std::set<std::string> ids;
+    std::size_t pages = 0;
+    for (std::string at = l.path; !at.empty(); ++pages) {
+      const auto page = get(at);
+      ASSERT_EQ(page.status, 200);
+      for (const auto& item : page.body["value"].items()) {
+        EXPECT_TRUE(ids.insert(item["id"].string_or("")).second);
+      }
+      at = page.body["nextLink"].string_or("");
+      EXPECT_TRUE(at.empty() || page.body["value"].size() == 20);
+    }
+    EXPECT_EQ(ids.size(), l.count);
+    EXPECT_EQ(pages, std::max<std::size_t>(1, (l.count + 19) / 20));
+  }
+}
+
+TEST_F(azure_seed, a_late_page_looks_at_no_more_than_an_early_one) {
+  world w;
+  for (int i = 0; i < 500; ++i) {
+    resource r;
+    r.path = {kind::disk, "s", "g", "d" + std::to_string(1000 + i), ""};
+    w.put(r);
+  }
+  std::size_t looked_at = 0;
+  const auto list = keys_below(w, prefix_of("s", ""), [&](const resource&) {
+    ++looked_at;
+    return true;
+  });
+  std::string last;
+  for (int page = 0; page < 20; ++page) {
+    std::size_t taken = 0;
+    looked_at = 0;
+    list(last, [&](const std::string& key) {
+      last = key;
+      return ++taken < 21;
+    });
+    EXPECT_EQ(looked_at, 21U) << page;
+  }
 }
 
 TEST_F(azure_seed, machines_come_by_name) {
