@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <sys/file.h>
 #include <unistd.h>
 #include <utility>
@@ -161,6 +162,8 @@ result<bool> state_store::load(world& w, base::wall_time now) {
   std::map<std::string, json> records;
   std::string line;
   std::size_t number = 0;
+  std::size_t outdated = 0;
+  bool is_torn = false;
   while (std::getline(in, line)) {
     ++number;
     // Without its newline the last line was never finished.
@@ -168,6 +171,7 @@ result<bool> state_store::load(world& w, base::wall_time now) {
                                 : json::parse(line, {128, 50'000'000});
     if (!transaction) {
       if (in.eof() || in.peek() == std::ifstream::traits_type::eof()) {
+        is_torn = true;
         break;
       }
       return error{
@@ -175,18 +179,50 @@ result<bool> state_store::load(world& w, base::wall_time now) {
           "--state: " + path_ + " line " + std::to_string(number) +
               " is damaged: " + transaction.error().message};
     }
-    for (const auto& [key, record] : (*transaction)["put"].members()) {
-      records[key] = record;
+    size_ += line.size() + 1;
+    for (auto& [key, record] : transaction->member_ref("put").members()) {
+      auto& place = records[key];
+      outdated += place.is_null() ? 0 : 1;
+      place = std::move(record);
     }
     for (const auto& key : (*transaction)["drop"].items()) {
-      records.erase(key.string_or(""));
+      outdated += records.erase(key.string_or(""));
     }
   }
   if (records.empty()) {
+    if (auto done = clear(); !done) { // of half a line
+      return done.error();
+    }
     return false;
   }
+  const bool replace = is_torn || outdated > records.size();
+  if (auto done = take_records(w, records); !done) {
+    return done.error();
+  }
+  if (replace) {
+    if (auto done = compact(w); !done) {
+      return done.error();
+    }
+  }
+  compact_size_ = size_;
+  events_from_ = w.first_event;
+  events_to_ = w.first_event + w.activity.size();
+  // What ends now ends once: it is kept before anybody sees it.
+  w.track_changes();
+  advance(w, now + clock_offset_);
+  if (auto done = save(w, clock_offset_); !done) {
+    return done.error();
+  }
+  return true;
+}
+
+// Each record is given up as it is taken: a large world is in memory once.
+result<void> state_store::take_records(world& w, std::map<std::string, json>& records) {
   json settings = json::object();
-  for (const auto& [key, record] : records) {
+  const json rest = std::move(records["rest"]);
+  for (auto it = records.begin(); it != records.end(); it = records.erase(it)) {
+    const auto& [key, record] = *it;
+    kept_[key] = 0; // the text is not known; a record that is touched is written once too often
     const auto colon = key.find(':');
     const std::string kind = key.substr(0, colon);
     const std::string name = colon == std::string::npos ? std::string() : key.substr(colon + 1);
@@ -211,18 +247,13 @@ result<bool> state_store::load(world& w, base::wall_time now) {
       w.activity.push_back(record);
     }
   }
-  const auto& rest = records["rest"];
   if (auto done = apply_settings(w, settings, time_from(rest["roles_since"])); !done) {
-    return done.error();
+    return done;
   }
   take_rest(w, rest);
   std::sort(w.ended.begin(), w.ended.end());
   clock_offset_ = std::chrono::seconds(rest["clock_offset"].integer().value_or(0));
-  if (auto done = compact(w); !done) {
-    return done.error();
-  }
-  advance(w, now + clock_offset_);
-  return true;
+  return {};
 }
 
 result<void> state_store::compact(const world& w) {

@@ -3,9 +3,9 @@
 //
 // A line is one transaction, {"put": {key: record}, "drop": [key]}, appended with a single write.
 // What a kill left half written is the last line and is ignored; reading back applies the others
-// in order. The log is replaced, by rename, by one that holds the present only: at start, when it
-// has outgrown it, and instead of a transaction as large as a seed. So what is written at once and
-// what is held in memory for it stay small, however large the world is.
+// in order. The log is replaced, by rename, by one that holds the present only: when it has
+// outgrown it, and instead of a transaction as large as a seed. So what is written at once and what
+// is held in memory for it stay small, however large the world is.
 #pragma once
 
 #include "world.hpp"
@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,7 +34,8 @@ public:
 
   bool is_open() const { return file_ >= 0; }
 
-  // Reads what is kept into a fresh world. False: there is nothing.
+  // Reads what is kept into a fresh world, ends what is due by now, and has the world note its
+  // changes from here on. False: there is nothing.
   base::result<bool> load(world& w, base::wall_time now);
   // Writes what the world's maps noted since the last call, and nothing else; the world forgets
   // its notes. `clock_offset` is how far the clock was moved.
@@ -46,6 +48,7 @@ public:
 
 private:
   base::result<void> append(const std::string& line);
+  base::result<void> take_records(world& w, std::map<std::string, base::json>& records);
   base::result<void> compact(const world& w);
 
   int file_ = -1;

@@ -181,6 +181,29 @@ TEST_F(azure_state, operations_go_on_by_their_deadline) {
   EXPECT_EQ(ask("GET", address).status, 404);
 }
 
+TEST_F(azure_state, what_ended_while_nobody_was_there_ends_once) {
+  login();
+  ask("PUT", group, R"({"location":"westeurope"})");
+  ask("PUT", address, address_body);
+  clock_.advance(std::chrono::seconds(30));
+  ASSERT_TRUE(begin().has_value());
+  const auto before = ask("GET", address).body;
+  ASSERT_TRUE(begin().has_value());
+  EXPECT_EQ(ask("GET", address).body, before) << "its etag, too";
+}
+
+TEST_F(azure_state, a_first_line_that_was_never_finished_leaves_nothing_behind) {
+  one_.reset();
+  std::ofstream(files_.file("state/state.jsonl")) << R"({"put":{"rest)";
+  ASSERT_TRUE(begin().has_value());
+  EXPECT_FALSE(one_->has_loaded_state());
+  login();
+  ask("PUT", group, R"({"location":"westeurope"})");
+  ask("PUT", group + "2", R"({"location":"westeurope"})");
+  ASSERT_TRUE(begin().has_value());
+  EXPECT_EQ(ask("GET", group).status, 200);
+}
+
 TEST_F(azure_state, a_half_written_line_is_as_if_it_had_not_been) {
   login();
   ask("PUT", group, R"({"location":"westeurope"})");
