@@ -133,6 +133,54 @@ TEST(orphans, younger_than_a_day_are_not_deleted_whatever_is_typed) {
   EXPECT_EQ(s.cloud_objects(), objects);
 }
 
+// The list of resources as the cloud gives it, but for their age.
+json aged_list(const site& s) {
+  json list = s.call_azure(
+                   "GET",
+                   "/subscriptions/" + std::string(subscription) + "/resources",
+                   "2021-04-01&$expand=createdTime"
+  )
+                  .body;
+  EXPECT_GT(list["value"].size(), 4U);
+  for (json& o : list.member_ref("value").items()) {
+    o.set("createdTime", "2026-01-31T12:00:00Z");
+  }
+  return list;
+}
+
+TEST(orphans, of_age_are_deleted_when_their_exact_ids_are_typed_and_nothing_else_is) {
+  const site s;
+  leave_orphan(s);
+  s.run_command({"orphans"}); // a look ends what is under way
+  const std::string group = s.azure().inventory()["resourceGroups"][0]["id"].string_or("");
+  const std::string theirs = group + "/providers/Microsoft.Network/publicIPAddresses/theirs";
+  const json address = *json::parse(
+      R"({"location": "westeurope", "sku": {"name": "Standard"},
+          "properties": {"publicIPAllocationMethod": "Static"}})"
+  );
+  ASSERT_EQ(s.call_azure("PUT", theirs, "2024-05-01", address).status, 201);
+  json answer = json::object({{"status", 200}, {"body", aged_list(s)}});
+  json match = json::object({{"method", "GET"}, {"path", "^/subscriptions/[^/]+/resources$"}});
+  match.set("times", 0);
+  s.azure().set_faults(
+      json::array({json::object({{"match", std::move(match)}, {"do", std::move(answer)}})})
+  );
+  std::string typed = "/subscriptions/no/such/thing\n" + theirs + "\n";
+  const json report = document_of(s.run_command({"orphans", "--json"}));
+  for (const json& o : report["objects"].items()) {
+    EXPECT_EQ(o["deletable"], json(true)) << o.dump();
+    typed += o["id"].string_or("") + "\n";
+  }
+  const agent_run run = s.run_command({"orphans", "--delete"}, typed + "\n");
+  EXPECT_EQ(run.exit_code, 1) << "two ids were none of the list, and the group is not empty";
+  EXPECT_THAT(run.errors, HasSubstr("not an id of this list, or not deletable: " + theirs));
+  EXPECT_THAT(run.errors, HasSubstr("it is not empty"));
+  const std::vector<std::string> left = s.cloud_objects();
+  EXPECT_THAT(
+      left, testing::UnorderedElementsAre("resourceGroups " + group, "publicIPAddresses " + theirs)
+  );
+}
+
 TEST(orphans, list_a_resource_whose_machine_somebody_deleted) {
   const site s;
   const std::string order = s.order_machine("web 1");
