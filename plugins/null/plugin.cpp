@@ -259,6 +259,12 @@ void null_backend::delete_resource(sagent::call& call, const sagent::request& re
   }
   const std::string& uuid = found->uuid;
   json deleted = json::array();
+  if (request.dry_run) {
+    deleted = found->has_machine ? json::array({machine_id(uuid), disk_id(uuid)})
+                                 : json::array({disk_id(uuid)});
+    call.emit(json::object({{"deleted", deleted}, {"remaining", json::array()}}).dump());
+    return;
+  }
   if (found->has_machine) {
     write(run, "delete", "machine", machine_id(uuid), [&](resources& all) {
       all[uuid].has_machine = false;
@@ -284,7 +290,7 @@ void null_backend::set_power(
     throw sagent::failure(SAGENT_E_NOT_FOUND, "there is no machine " + std::string(request.target));
   }
   const bool is_change = found->power != wanted;
-  if (is_change) {
+  if (is_change && !request.dry_run) {
     found->power = wanted;
     write(run, "post", "machine", machine_id(at.uuid), [&](resources& all) {
       all[at.uuid].power = wanted;

@@ -54,7 +54,7 @@ typedef struct sagent_resource_backend {
    * Body: order, resource, offering, tags, uuid_tag, ssh_keys, components.
    * Emits {"backend_id","metadata":{},"endpoints":[{"name","url"}],"limits":{}?,"adopted":bool}.
    * On failure it leaves tagged objects for delete_resource; it never deletes by itself what an
-   * earlier attempt made. Budget 45 min. */
+   * earlier attempt made. A dry run makes every check and emits {"would_create":"id"?}. 45 min. */
   sagent_method create_resource;
 
   /* M I. Delete the resource; gone already is SAGENT_OK or SAGENT_E_NOT_FOUND, alike.
@@ -64,7 +64,8 @@ typedef struct sagent_resource_backend {
    * Body: resource, offering, tags, uuid_tag, and "keep_working_machine": true in a clean-up,
    * which then answers SAGENT_E_CONFLICT and deletes nothing when the tagged machine had reached
    * its good state before ("adopt it instead").
-   * Emits {"deleted":["id"],"remaining":[{"id","reason"}]}. Budget 120 min. */
+   * Emits {"deleted":["id"],"remaining":[{"id","reason"}]}; in a dry run, deleted is what would
+   * go. An object that holds others which were not asked for stays. Budget 120 min. */
   sagent_method delete_resource;
 
   /* M I. Bring the machine to the state that costs least and keeps its disks. The power state is
@@ -97,7 +98,8 @@ typedef struct sagent_resource_backend {
    * {"id", "kind","uuid","created_at"?,"price_month"?,"currency"?} per object. tags: all the
    * resource has, its project's too. limits: what it was given, in the units of components when the
    * body has them. price_month: decimal text, what the object costs in a month of 730 hours; only
-   * asked for with prices, absent = unknown, "0" = free. Budget 10 min. */
+   * asked for with prices, absent = unknown, "0" = free. Objects come in an order in which they
+   * can be deleted. Budget 10 min. */
   sagent_method list_resources;
 
   /* M, may answer SAGENT_E_UNSUPPORTED. Absolute values. Body: resource, order. */
@@ -114,12 +116,12 @@ typedef struct sagent_resource_backend {
   /* What an operator copies elsewhere. Reads only. Body: "what", and for options also offering,
    * components and, to have the choices of an existing form judged instead of the plugin's own,
    * "choices":{"<attribute>":["text"]}. Budget 10 min. By "what":
-   *   role     the least rights this plugin's credentials need, in the cloud's own format: emits
-   * one object per role, each printed as it is. Must work before the credentials do options  the
-   * order form's choices that can be ordered now: emits per option {"name" (the order
-   *            attribute),"label","type":"select_string|text|string","required":bool,"choices":[]?,
-   *            "default"?,"help_text"?,"instead":[attributes that serve as well]?,
-   *            "left_out":[{"choice","reason"}]?}
+   * - role: the least rights this plugin's credentials need, in the cloud's own format. Emits one
+   *   object per role, each printed as it is. Must work before the credentials do.
+   * - options: the order form's choices that can be ordered now. Emits per option {"name" (the
+   *   order attribute),"label","type":"select_string|text|string","required":bool,"choices":[]?,
+   *   "default"?,"help_text"?,"instead":[attributes that serve as well]?,
+   *   "left_out":[{"choice","reason"}]?}.
    * SAGENT_E_UNSUPPORTED for any other value. */
   sagent_method describe;
 } sagent_resource_backend;

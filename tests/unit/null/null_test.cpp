@@ -144,6 +144,14 @@ TEST_F(null_plugin, changes_nothing_in_a_dry_run) {
   r.dry_run = true;
   EXPECT_EQ(one(*i, operation::create_resource, r)["adopted"], json(false));
   EXPECT_TRUE(objects(*i, json::object()).empty());
+
+  ASSERT_TRUE(i->call(operation::create_resource, request(uuid_a)));
+  auto existing = at(uuid_a);
+  existing.dry_run = true;
+  EXPECT_EQ(one(*i, operation::pause, existing)["changed"], json(true));
+  EXPECT_EQ(one(*i, operation::delete_resource, existing)["deleted"].size(), 2u);
+  EXPECT_EQ(objects(*i, json::object()).size(), 2u);
+  EXPECT_EQ(pull(*i, uuid_a)["power"], json("running"));
 }
 
 TEST_F(null_plugin, tells_the_host_before_and_after_each_write) {
