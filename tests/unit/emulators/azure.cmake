@@ -21,7 +21,7 @@ siteagent_add_test(test_emulator_azure_login
   LIBS siteagent_azure_emulator siteagent_azure_contract OpenSSL::Crypto)
 
 siteagent_add_test(test_emulator_azure_state
-  SOURCES azure_state_test.cpp
+  SOURCES azure_state_test.cpp azure_state_kill_test.cpp
   LIBS siteagent_azure_emulator siteagent_azure_contract)
 target_compile_definitions(test_emulator_azure_state PRIVATE
   AZURE_EMULATOR="$<TARGET_FILE:azure-emulator>")
