@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A state on disk: kept through restarts, resumed by deadline.
 #include "azure_fixture.hpp"
+#include "tests/unit/emulators/api_client.hpp"
 
 #include <algorithm>
 #include <filesystem>
