@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -134,44 +135,67 @@ void describe_commands(CLI::App& app, command_line& made) {
     add_plugin_directories(*sub, made);
     return sub;
   };
-  add_config(
-      *add(
-          app, "validate", "Check the configuration and its plugins; no network", command::validate
-      ),
-      made
-  );
-  CLI::App* diagnose =
-      add(app, "diagnose", "Ask Waldur and every plugin whether they can be used", command::diagnose
-      );
-  add_config(*diagnose, made);
-  add_offering(*diagnose, made);
-  add_json(*diagnose, made);
-  diagnose->add_flag(
-      "--role", made.role, "Print the least rights the plugins' credentials need, and nothing else"
-  );
-  CLI::App* form =
-      add(app,
+
+  // Those that read the file, by what else they take.
+  struct reader {
+    const char* name;
+    const char* text;
+    command what;
+    bool takes_offering;
+    bool takes_json;
+  };
+
+  constexpr std::array readers{
+      reader{
+          "validate",
+          "Check the configuration and its plugins; no network",
+          command::validate,
+          false,
+          false},
+      reader{
+          "diagnose",
+          "Ask Waldur and every plugin whether they can be used",
+          command::diagnose,
+          true,
+          true},
+      reader{
           "offering-options",
           "Print the order form's options for Waldur: what can be ordered now",
-          command::offering_options);
-  add_config(*form, made);
-  add_offering(*form, made);
-  add_json(*form, made);
-  CLI::App* plan =
-      add(app,
+          command::offering_options,
+          true,
+          true},
+      reader{
           "plan",
           "Show what a start would change in Waldur and the cloud; writes nothing",
-          command::plan);
-  add_config(*plan, made);
-  add_json(*plan, made);
-  CLI::App* orphans =
-      add(app,
+          command::plan,
+          false,
+          true},
+      reader{
           "orphans",
           "Show tagged objects with nothing live behind them, and resources without a machine",
-          command::orphans);
-  add_config(*orphans, made);
-  add_json(*orphans, made);
-  orphans->add_flag("--delete", made.remove, "Delete those whose exact ids are then typed");
+          command::orphans,
+          false,
+          true},
+  };
+  for (const reader& r : readers) {
+    CLI::App& sub = *add(app, r.name, r.text, r.what);
+    add_config(sub, made);
+    if (r.takes_offering) {
+      add_offering(sub, made);
+    }
+    if (r.takes_json) {
+      add_json(sub, made);
+    }
+  }
+  app.get_subcommand("diagnose")
+      ->add_flag(
+          "--role",
+          made.role,
+          "Print the least rights the plugins' credentials need, and nothing else"
+      );
+  app.get_subcommand("orphans")->add_flag(
+      "--delete", made.remove, "Delete those whose exact ids are then typed"
+  );
   CLI::App* plugin = app.add_subcommand("plugin", "Look at the installed plugins");
   plugin->require_subcommand(1);
   add(*plugin, "list", "Every plugin in the search path", command::plugin_list);
