@@ -93,7 +93,6 @@ net::response fake_arm::write_object(const net::request& r, const std::string& p
   if (contains(key, "/virtualmachines/")) {
     properties.set("provisioningState", "Creating");
     properties.member_ref("osProfile").erase("adminPassword");
-    body.set("test-view", *json::parse(R"({"statuses":[{"code":"PowerState/starting"}]})"));
     const std::string disk = path.substr(0, path.find("/providers/")) +
                              "/providers/Microsoft.Compute/disks/" +
                              properties.at({"storageProfile", "osDisk", "name"}).string_or("os");
@@ -105,6 +104,8 @@ net::response fake_arm::write_object(const net::request& r, const std::string& p
     properties.member_ref("storageProfile")
         .member_ref("osDisk")
         .set("managedDisk", json::object({{"id", disk}}));
+    // Last: a new member of the body ends the reference to its properties.
+    body.set("test-view", *json::parse(R"({"statuses":[{"code":"PowerState/starting"}]})"));
   }
   put(path, std::move(body));
   if (is_group(key)) {
