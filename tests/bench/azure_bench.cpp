@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table that packaging/bench prints.
+#include "core/observe/log.hpp"
 #include "tests/bench/rig.hpp"
 
 #include <cstdio>
@@ -12,6 +13,10 @@ int main(int argc, char** argv) {
     return status;
   }
   siteagent::net::initialise_process();
+  // The table is for reading; only trouble is logged beside it.
+  siteagent::observe::set_up_logs(
+      siteagent::observe::level::warning, siteagent::observe::log_to_stderr
+  );
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   try {
     if (argc == 3 && std::strcmp(argv[1], "--child") == 0) {
