@@ -485,6 +485,8 @@ base::result<std::unique_ptr<transport>> make_transport(transport_options option
     }
     store = std::move(*loaded);
   }
+  // The pool first: statics end in reverse order, and a static transport must not outlive it.
+  (void)crossplat::threadpool::shared_instance();
   return std::unique_ptr<transport>(
       std::make_unique<cpprest_transport>(std::move(options), std::move(store))
   );

@@ -2,6 +2,7 @@
 // Plays the cells of the fault matrix on a few sites side by side, then reports each as a test.
 //   SITEAGENT_MATRIX=full  every cell, not only the choice of pairs
 //   SITEAGENT_MATRIX_ONLY  a regular expression on the names of cells
+#include "core/net/transport.hpp"
 #include "tests/integration/matrix_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -169,6 +170,7 @@ int run() {
 } // namespace siteagent::integration::matrix
 
 int main(int argc, char** argv) {
+  siteagent::net::initialise_process();
   testing::InitGoogleTest(&argc, argv);
   try {
     return siteagent::integration::matrix::run();

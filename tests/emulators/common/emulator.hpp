@@ -136,6 +136,7 @@ public:
 
   std::uint16_t port() const;
   std::string url() const; // "http://127.0.0.1:43117", no slash at the end
+  const std::vector<std::string>& banner() const; // as it was before the first request
   void stop();
 
 private:

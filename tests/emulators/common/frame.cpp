@@ -97,6 +97,7 @@ struct frame::impl {
   std::mutex mutex;     // guards the emulator and the script
   fault_script script;
   std::string scheme = "http";
+  std::vector<std::string> banner;
   std::unique_ptr<net::server> http; // last: its threads use everything above
 
   base::result<void> prepare() {
@@ -168,6 +169,7 @@ struct frame::impl {
       o.tls_key_file = files->key;
     }
     scheme = o.tls_certificate_file.empty() ? "http" : "https";
+    banner = emulator.banner(); // the first request may change what it tells
     auto started =
         net::server::start(std::move(o), [this](const server_request& r) { return answer(r); });
     if (!started) {
@@ -374,6 +376,10 @@ std::uint16_t frame::port() const {
 
 std::string frame::url() const {
   return impl_->scheme + "://" + bracketed(impl_->options.address) + ":" + std::to_string(port());
+}
+
+const std::vector<std::string>& frame::banner() const {
+  return impl_->banner;
 }
 
 void frame::stop() {

@@ -179,7 +179,7 @@ int serve(backend& b, frame_options options) {
   }
   std::cout << b.name() << " " << SITEAGENT_VERSION << " listening on " << (*running)->url()
             << '\n';
-  for (const auto& line : b.banner()) {
+  for (const auto& line : (*running)->banner()) {
     std::cout << "  " << line << '\n';
   }
   std::cout << std::flush;
