@@ -41,7 +41,7 @@ struct proxy_settings {
   std::optional<proxy> for_http;  // of plain requests
   std::optional<proxy> for_https; // of TLS requests
   // "localhost", ".example.com", "10.0.0.0/8", "[::1]:8080", "*"; compared without case. A name
-  // covers its subdomains. Loopback addresses are always reached directly.
+  // covers its subdomains. The environment's proxies, not a configured one, leave loopback alone.
   std::vector<std::string> direct;
 
   // Null: direct. `scheme`: http, https, ws or wss.
