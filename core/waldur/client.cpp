@@ -7,18 +7,6 @@
 
 namespace siteagent::waldur {
 
-namespace {
-
-// Oldest first; those of unknown age last, in the server's order.
-bool is_older(const order& a, const order& b) {
-  if (a.created && b.created) {
-    return *a.created < *b.created;
-  }
-  return a.created.has_value() && !b.created;
-}
-
-} // namespace
-
 client::client(client_options options, std::shared_ptr<net::transport> transport)
     : impl_(std::make_unique<impl>(std::move(options), std::move(transport))) {}
 

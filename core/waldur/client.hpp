@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,40 @@ public:
       std::string_view version,
       std::string_view last_restarted
   );
+
+  // Events (client_events.cpp). The registrations find or make the agent's identity first.
+  // [6.3] One queue for all types. Errors beyond those above: 404 and 405 = an older server; 400 =
+  // a type it does not know; 409 = the queue belongs to another user of Waldur.
+  base::result<event_queue> register_queue(
+      const base::uuid& offering,
+      const agent_build& build,
+      const std::vector<std::string>& object_types
+  );
+  // [6.2] A queue of its own for one type, on older servers.
+  base::result<event_queue> register_legacy_queue(
+      const base::uuid& offering, const agent_build& build, std::string_view object_type
+  );
+  // [O1] of one resource, as list_orders
+  base::result<std::vector<order>>
+  list_orders_of(const base::uuid& offering, const base::uuid& resource);
+  base::result<void> ping_offering(const base::uuid& offering);            // [O3]
+  base::result<std::string> get_import_request(const base::uuid& request); // [I1] its state
+  base::result<void> start_import(const base::uuid& request);              // [I2]
+  base::result<void> finish_import(const base::uuid& request);             // [I2]
+  base::result<void> fail_import(const base::uuid& request, std::string_view message); // [I3]
+  base::result<std::optional<base::uuid>> find_project(std::string_view slug);         // [I4]
+  base::result<bool> is_importable_known(
+      const base::uuid& offering, const base::uuid& project, std::string_view backend_id
+  ); // [I5]
+  base::result<void> submit_importable(
+      const base::uuid& offering,
+      const base::uuid& project,
+      std::string_view backend_id,
+      const base::json& metadata
+  ); // [I6]
+  base::result<void> report_policy_result(
+      const base::uuid& policy, const base::uuid& resource, bool success, std::string_view message
+  ); // [P1]
 
 private:
   struct impl;

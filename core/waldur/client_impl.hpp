@@ -49,6 +49,14 @@ inline base::result<void> done(base::result<json> answer) {
   return {};
 }
 
+// Oldest first; those of unknown age last, in the server's order.
+inline bool is_older(const order& a, const order& b) {
+  if (a.created && b.created) {
+    return *a.created < *b.created;
+  }
+  return a.created.has_value() && !b.created;
+}
+
 inline json error_texts(std::string_view message) {
   // Old servers read both fields unconditionally.
   return json::object({{"error_message", message}, {"error_traceback", ""}});
@@ -99,6 +107,16 @@ struct client::impl {
 
   base::result<base::uuid> find_or_create_identity(
       const base::uuid& offering, std::string_view version, std::string_view last_restarted
+  );
+
+  // client_events.cpp
+  base::result<base::uuid> identity_of(const base::uuid& offering, const agent_build& build);
+  base::result<json> post_to_identity(
+      const std::string& what,
+      const base::uuid& offering,
+      const agent_build& build,
+      std::string_view action,
+      const json& body
   );
 
   session http;

@@ -93,4 +93,18 @@ struct endpoint {
   std::string url;
 };
 
+// Where the broker keeps what Waldur has to tell, and who may read it.
+struct event_queue {
+  std::string login;
+  std::string queue;
+  std::string virtual_host;
+  std::vector<std::string> object_types; // those the queue receives, as the server says
+};
+
+// What an agent's identity shows of the process behind it.
+struct agent_build {
+  std::string version;
+  std::string last_restarted; // RFC 3339
+};
+
 } // namespace siteagent::waldur
