@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +91,16 @@ public:
   // Every object as its GET shows it.
   virtual base::json inventory(const call& c) = 0;
 
+  // An admin call of this emulator alone: `name` is what follows /_emu/ of a POST, `body` its JSON.
+  // nullopt: there is none of that name.
+  virtual std::optional<net::server_response>
+  administrate(std::string_view name, const base::json& body, const call& c) {
+    static_cast<void>(name);
+    static_cast<void>(body);
+    static_cast<void>(c);
+    return std::nullopt;
+  }
+
   // POST /_emu/clock moved the clock.
   virtual void clock_advanced() {}
 
@@ -99,7 +110,8 @@ public:
   // Whether fault rules with "operation" make sense here; else such a script is refused.
   virtual bool takes_operation_faults() const { return false; }
 
-  // One request outside /_emu/.
+  // One request outside /_emu/. An answer that has to wait for something sets `delay` and `resume`:
+  // `resume` is called after the delay, under the mutex too, and may again return such an answer.
   virtual net::server_response handle(const net::server_request& request, const call& c) = 0;
 
   // Last touch on every answer, made by handle or by a fault script: headers that each answer of
@@ -135,7 +147,7 @@ public:
   frame& operator=(const frame&) = delete;
 
   std::uint16_t port() const;
-  std::string url() const; // "http://127.0.0.1:43117", no slash at the end
+  std::string url() const;                        // "http://127.0.0.1:43117", no slash at the end
   const std::vector<std::string>& banner() const; // as it was before the first request
   void stop();
 

@@ -242,10 +242,10 @@ struct frame::impl {
       touch_up(r, c, response);
       break;
     case fault_kind::cut:
-      response.end = server_response::ending::cut;
-      break;
     case fault_kind::hang:
-      response.end = server_response::ending::hang;
+      response = {}; // what it still waits for happens without anybody to hear of it
+      response.end =
+          f.kind == fault_kind::cut ? server_response::ending::cut : server_response::ending::hang;
       break;
     case fault_kind::truncate:
       response.end = server_response::ending::truncate;
@@ -278,9 +278,31 @@ struct frame::impl {
     emulator.finish(r, c, response);
   }
 
+  // An answer that waits for something: what comes of it ends as this one was told to.
+  server_response
+  record_later(const server_request& r, const call& c, server_response first, std::string label) {
+    server_response waiting;
+    waiting.delay = first.delay;
+    waiting.resume = [this, r, c, first = std::move(first), label = std::move(label)] {
+      const std::lock_guard lock(mutex);
+      server_response response = first.resume();
+      if (!response.resume) {
+        touch_up(r, c, response);
+      }
+      response.end = first.end;
+      response.chunk_pause = first.chunk_pause;
+      response.date_offset = first.date_offset;
+      return record(r, c, std::move(response), label);
+    };
+    return waiting;
+  }
+
   // The line is written when the answer is about to leave: now, or after its delay.
   server_response
   record(const server_request& r, const call& c, server_response response, std::string label) {
+    if (response.resume) {
+      return record_later(r, c, std::move(response), std::move(label));
+    }
     for (auto it = response.headers.begin(); it != response.headers.end(); ++it) {
       if (it->first == note_header) {
         label = label.empty() ? it->second : label + "; " + it->second;
@@ -306,6 +328,17 @@ struct frame::impl {
     return waiting;
   }
 
+  // The backend's own continuations run under the mutex like its other hooks.
+  server_response under_mutex(server_response response) {
+    if (response.resume) {
+      response.resume = [this, inner = std::move(response.resume)] {
+        const std::lock_guard lock(mutex);
+        return under_mutex(inner());
+      };
+    }
+    return response;
+  }
+
   server_response administrate(const server_request& r) {
     if (!r.peer_is_loopback) {
       return problem(403, "/_emu/ is for loopback peers only");
@@ -320,10 +353,17 @@ struct frame::impl {
       auto ok = reset(false);
       return ok ? nothing() : problem(500, ok.error().message);
     }
-    if (what != "POST /_emu/seed" && what != "PUT /_emu/faults" && what != "POST /_emu/clock") {
+    const bool common =
+        what == "POST /_emu/seed" || what == "PUT /_emu/faults" || what == "POST /_emu/clock";
+    if (!common && r.method != "POST") {
       return problem(404, "no such admin call: " + what);
     }
     const auto body = json::parse(r.body);
+    if (!common) {
+      const std::string name = r.path.size() > 6 ? r.path.substr(6) : std::string();
+      auto own = emulator.administrate(name, body.value_or(json()), c);
+      return own ? under_mutex(*std::move(own)) : problem(404, "no such admin call: " + what);
+    }
     if (!body) {
       return problem(400, body.error().message);
     }
