@@ -93,7 +93,7 @@ void read_offerings(context& ctx, map_reader& root, agent_config& out) {
     return;
   }
   if (list->list.empty()) {
-    root.warn(offerings_key, "empty; the agent has nothing to do");
+    root.warn(offerings_key, "empty; the agent idles");
   }
   for (std::size_t i = 0; i < list->list.size(); ++i) {
     const std::string path = std::string(offerings_key) + "[" + std::to_string(i) + "]";
@@ -133,14 +133,27 @@ void warn_of_twins(context& ctx, const agent_config& config) {
   }
 }
 
+// The services that the Python agent reports to and this one does not.
+void warn_if_set(
+    map_reader& o, std::string_view key, const std::string& read, std::string_view why
+) {
+  if (!read.empty()) {
+    o.warn(key, "no effect: " + std::string(why));
+  }
+}
+
 agent_config read_root(context& ctx, const value& root) {
   map_reader o(ctx, root, "");
   agent_config out;
   out.file = ctx.file;
   out.timezone = read_time_zone(o);
   out.sentry_dsn = read_endpoint_with_credentials(o, "sentry_dsn", {"https", "http"});
+  warn_if_set(
+      o, "sentry_dsn", out.sentry_dsn, "errors are in the log; log_shipping sends them to Waldur"
+  );
   out.elastic_apm_server_url =
       read_endpoint_with_credentials(o, "elastic_apm_server_url", {"https", "http"});
+  warn_if_set(o, "elastic_apm_server_url", out.elastic_apm_server_url, "there is no APM client");
   out.global_proxy =
       read_endpoint_with_credentials(o, "global_proxy", {"http", "https", "socks5", "socks5h"});
   out.log_level = read_log_level(o, "log_level", out.log_level);

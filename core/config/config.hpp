@@ -54,7 +54,7 @@ struct offering {
   std::string order_processing_backend;
   std::string membership_sync_backend;
   std::string reporting_backend;
-  std::string username_management_backend = "base";
+  std::string username_management_backend = "base"; // base | "" = off
   bool stomp_enabled = false;
   bool stomp_membership_sync_enabled = false; // effective
   bool websocket_use_tls = true;

@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "core/config/fields.hpp"
+#include "core/config/python_agent.hpp"
 
 #include <utility>
 
@@ -88,6 +89,25 @@ std::string read_role(map_reader& o, std::string_view key, const std::string& ba
   return *written;
 }
 
+// Absent or null: "base"; "": off; what this agent does not have is off, too, as an unknown name
+// was in the Python agent.
+std::string read_usernames(map_reader& o) {
+  constexpr std::string_view key = "username_management_backend";
+  const std::string written = o.text(key).value_or("base");
+  if (written.empty() || written == "base") {
+    return written;
+  }
+  const std::string whose = is_python_only_username_plugin(written)
+                                ? "is a plugin of the Python agent that this one does not have"
+                                : "is unknown";
+  o.warn(
+      key,
+      shown(*o.get(key)) + " " + whose +
+          "; usernames are left alone. Expected base, or an empty text for off"
+  );
+  return {};
+}
+
 void read_routing(map_reader& o, offering& out) {
   out.backend_type = base::to_lower(o.required_text("backend_type"));
   if (!base::trim(out.backend_type).empty() && !is_plugin_name(out.backend_type)) {
@@ -96,7 +116,7 @@ void read_routing(map_reader& o, offering& out) {
   out.order_processing_backend = read_role(o, "order_processing_backend", out.backend_type);
   out.membership_sync_backend = read_role(o, "membership_sync_backend", out.backend_type);
   out.reporting_backend = read_role(o, "reporting_backend", out.backend_type);
-  out.username_management_backend = o.text("username_management_backend").value_or("base");
+  out.username_management_backend = read_usernames(o);
   if (!out.backend_type.empty() && out.order_processing_backend.empty() &&
       out.membership_sync_backend.empty() && out.reporting_backend.empty()) {
     o.warn("order_processing_backend", "all three roles are off; this offering does nothing");
@@ -163,7 +183,10 @@ void warn_of_mqtt(map_reader& o, const value& map) {
     }
   }
   if (!first.empty()) {
-    o.warn(first, "no effect: events come over STOMP only (" + keys + ")");
+    o.warn(
+        first,
+        "obsolete, no effect: MQTT is gone, events come over STOMP (stomp_enabled); remove " + keys
+    );
   }
 }
 

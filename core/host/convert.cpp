@@ -3,6 +3,7 @@
 
 #include "core/base/decimal.hpp"
 #include "core/base/text.hpp"
+#include "core/config/python_agent.hpp"
 #include "core/host/schema_rules.hpp"
 #include "core/host/secrets.hpp"
 
@@ -290,6 +291,12 @@ void converter::convert_member(
   }
   const bool is_refused = additional.is_bool() && !*additional.boolean();
   const auto& known = rule["properties"].members();
+  const std::string_view unused =
+      key == options_.key_path ? config::why_unused(name) : std::string_view{};
+  if (!unused.empty() && (is_refused || !known.empty())) {
+    report(v, member_key, std::string(unused), false); // the other agent's core read it
+    return;
+  }
   if (is_refused || !known.empty()) {
     std::vector<std::string_view> names;
     for (const auto& [known_name, unused] : known) {

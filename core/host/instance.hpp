@@ -83,11 +83,12 @@ struct converted_settings {
 
 // Converts by the schema (draft 4; "" = everything is allowed) and validates. Every problem is a
 // fatal finding with file:line:column; an unknown key that the schema allows and a boolean written
-// as `yes` are warnings. Scalars become what the schema says: where a string is due, 010 and yes
-// stay text; null is absent; a lone text is accepted where a list of texts is due.
-// patternProperties is not supported: RapidJSON 1.1.0 refuses valid documents with it.
-// Does not read the secrets' sources; literal secrets are protected in base::global_redactor().
-// Findings never repeat a value.
+// as `yes` are warnings. Keys that the Python agent's core read (config::unused_settings) and the
+// schema does not name are warnings with the reason, and left out. Scalars become what the schema
+// says: where a string is due, 010 and yes stay text; null is absent; a lone text is accepted where
+// a list of texts is due. patternProperties is not supported: RapidJSON 1.1.0 refuses valid
+// documents with it. Does not read the secrets' sources; literal secrets are protected in
+// base::global_redactor(). Findings never repeat a value.
 converted_settings convert_settings(
     const std::string& schema_text,
     const instance_options& options,

@@ -339,13 +339,39 @@ TEST(offering_events, need_a_token_even_with_oidc) {
   EXPECT_THAT(texts(parsed(text)), ElementsAre(HasSubstr("stomp_enabled: needs waldur_api_token")));
 }
 
+TEST(offering_usernames, come_from_base_or_nobody) {
+  EXPECT_EQ(only(parsed(file_with(""))).username_management_backend, "base");
+  EXPECT_EQ(
+      only(parsed(file_with("    username_management_backend:\n"))).username_management_backend,
+      "base"
+  );
+  const agent_config off = parsed(file_with("    username_management_backend: ''\n"));
+  EXPECT_THAT(texts(off), IsEmpty());
+  EXPECT_EQ(only(off).username_management_backend, "");
+}
+
+TEST(offering_usernames, of_a_backend_we_do_not_have_are_left_alone_with_a_warning) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"ldap", "'ldap' is a plugin of the Python agent that this one does not have"},
+      {"waldur-identity-bridge", "'waldur-identity-bridge' is a plugin of the Python agent"},
+      {"bsae", "'bsae' is unknown; usernames are left alone. Expected base, or an empty text"},
+  };
+  for (const auto& [name, why] : cases) {
+    const agent_config c = parsed(file_with("    username_management_backend: " + name + "\n"));
+    EXPECT_THAT(texts(c), ElementsAre(HasSubstr("username_management_backend: " + why)));
+    EXPECT_FALSE(c.has_errors());
+    EXPECT_EQ(only(c).username_management_backend, "") << "off";
+  }
+}
+
 TEST(offering_mqtt, keys_get_one_warning_that_they_do_nothing) {
   const agent_config c =
       parsed(file_with("    mqtt_enabled: true\n    mqtt_url: x\n    mqtt_port: 1883\n"));
   EXPECT_THAT(
       texts(c),
-      ElementsAre("agent.yaml:7:19: warning: offerings[0].mqtt_enabled: no effect: events come "
-                  "over STOMP only (mqtt_enabled, mqtt_url, mqtt_port)")
+      ElementsAre("agent.yaml:7:19: warning: offerings[0].mqtt_enabled: obsolete, no effect: MQTT "
+                  "is gone, events come over STOMP (stomp_enabled); remove mqtt_enabled, mqtt_url, "
+                  "mqtt_port")
   );
   EXPECT_EQ(c.offerings.size(), 1U);
 }

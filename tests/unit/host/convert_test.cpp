@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/base/secret.hpp"
+#include "core/config/python_agent.hpp"
 
 #include "support.hpp"
 
@@ -194,6 +195,31 @@ TEST(settings_keys, unknown_ones_warn_where_the_schema_is_open) {
   EXPECT_FALSE(c.findings[0].fatal);
   EXPECT_EQ(c.findings[0].why, "unknown key; did you mean 'url'?");
   EXPECT_EQ(c.made.settings.at({"cloud", "urll"}), json("x")) << "passed on all the same";
+}
+
+TEST(settings_keys, of_the_python_agents_core_are_named_with_the_reason_and_left_out) {
+  for (const config::unused_setting& known : config::unused_settings()) {
+    const converted c = convert({{std::string(known.key), plain("x", 9, 1)}});
+    ASSERT_EQ(c.findings.size(), 1u) << known.key;
+    EXPECT_FALSE(c.findings[0].fatal) << "the schema is closed, but the key is not its business";
+    EXPECT_EQ(c.findings[0].why, known.why);
+    EXPECT_EQ(c.made.settings.find(known.key), nullptr);
+  }
+  const converted inside = convert({{"cloud", mapping({{"soft_delete", plain("x")}})}});
+  ASSERT_EQ(inside.findings.size(), 1u);
+  EXPECT_EQ(inside.findings[0].why, "unknown key") << "only at the top";
+}
+
+TEST(settings_keys, of_the_python_agents_core_reach_a_plugin_whose_schema_names_them) {
+  instance_options options;
+  options.key_path = "backend_settings";
+  options.settings = mapping({{"project_prefix", plain("hpc_")}});
+  std::vector<finding> findings;
+  const converted_settings made = convert_settings(
+      R"({"properties": {"project_prefix": {"type": "string"}}})", options, findings
+  );
+  EXPECT_TRUE(findings.empty());
+  EXPECT_EQ(made.settings["project_prefix"], json("hpc_"));
 }
 
 TEST(settings_keys, missing_ones_are_reported_where_their_parent_stands) {
