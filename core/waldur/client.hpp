@@ -139,6 +139,15 @@ public:
       const base::uuid& policy, const base::uuid& resource, bool success, std::string_view message
   ); // [P1]
 
+  // Loading components and the probe (client_components.cpp). [C3] as the server shows them
+  base::result<std::vector<base::json>> list_components(const base::uuid& offering);
+  base::result<void>
+  create_component(const base::uuid& offering, const base::json& component); // [K1]
+  // With the uuid of the one that is changed.
+  base::result<void>
+  update_component(const base::uuid& offering, const base::json& component); // [K2]
+  base::result<void> check_access();                                         // [C2] field=uuid
+
 private:
   struct impl;
   std::unique_ptr<impl> impl_;
