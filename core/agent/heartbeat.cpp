@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::chrono::seconds beat_interval{10};
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a thread's own place
+thread_local progress_board::position current;
+
 } // namespace
 
 progress_board::activity::activity(activity&& other) noexcept
@@ -25,15 +28,28 @@ progress_board::activity::activity(activity&& other) noexcept
 
 progress_board::activity::~activity() {
   if (board_ != nullptr) {
-    const std::lock_guard lock(board_->mutex_);
-    board_->entries_.erase(id_);
+    board_->end(id_);
   }
 }
 
 void progress_board::activity::touch() {
-  const base::steady_time now = board_->clock_.steady();
-  const std::lock_guard lock(board_->mutex_);
-  board_->entries_.at(id_).touched = now;
+  board_->touch(id_);
+}
+
+progress_board::position progress_board::here() {
+  return current;
+}
+
+progress_board::guard::guard(position where) : before_(std::exchange(current, where)) {}
+
+progress_board::guard::~guard() {
+  current = before_;
+}
+
+void progress_board::touch_here() {
+  if (current.board != nullptr) {
+    current.board->touch(current.id);
+  }
 }
 
 progress_board::activity
@@ -41,15 +57,49 @@ progress_board::begin(std::string what, std::chrono::milliseconds allowance) {
   const base::steady_time now = clock_.steady();
   const std::lock_guard lock(mutex_);
   const std::uint64_t id = next_id_++;
-  entries_.emplace(id, entry{std::move(what), allowance, now});
+  entry made{std::move(what), allowance, now};
+  if (current.board == this) {
+    if (const auto parent = entries_.find(current.id); parent != entries_.end()) {
+      made.parent = current.id;
+      ++parent->second.children;
+    }
+  }
+  entries_.emplace(id, std::move(made));
+  current = {this, id};
   return {*this, id};
+}
+
+void progress_board::touch(std::uint64_t id) {
+  const base::steady_time now = clock_.steady();
+  const std::lock_guard lock(mutex_);
+  touch_locked(id, now);
+}
+
+void progress_board::touch_locked(std::uint64_t id, base::steady_time now) {
+  for (auto at = entries_.find(id); at != entries_.end(); at = entries_.find(at->second.parent)) {
+    at->second.touched = now;
+  }
+}
+
+void progress_board::end(std::uint64_t id) {
+  const base::steady_time now = clock_.steady();
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t parent = entries_.at(id).parent;
+  touch_locked(id, now);
+  entries_.erase(id);
+  if (const auto above = entries_.find(parent); above != entries_.end()) {
+    --above->second.children;
+  }
+  if (current.board == this && current.id == id) {
+    current = {parent != 0 ? this : nullptr, parent};
+  }
 }
 
 std::optional<std::string> progress_board::find_stuck() const {
   const base::steady_time now = clock_.steady();
   const std::lock_guard lock(mutex_);
   for (const auto& [id, e] : entries_) {
-    if (now - e.touched > e.allowance) {
+    if (e.children == 0 && now - e.touched > e.allowance) {
       return e.what;
     }
   }

@@ -2,6 +2,10 @@
 // Liveness. Whoever may block announces an activity with the time it may stay silent; a monitor
 // thread touches the heartbeat file while nobody is over it. So a machine that takes 40 minutes to
 // be built keeps the agent alive, and a call that outlives its deadline does not.
+//
+// Activities nest: one that begins while its thread is in another (or in a task that another gave
+// to a worker_pool) is a child of it. What a child does counts for its parents, and a parent is not
+// judged while a child is.
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -25,7 +29,7 @@ public:
   public:
     activity(activity&& other) noexcept;
     activity& operator=(activity&&) = delete;
-    ~activity();
+    ~activity();  // on the thread that began it
     void touch(); // something was done
 
   private:
@@ -37,6 +41,30 @@ public:
     std::uint64_t id_;
   };
 
+  // The activity a thread is in; a value to hand to another thread. The board must outlive it.
+  struct position {
+    progress_board* board = nullptr;
+    std::uint64_t id = 0;
+  };
+
+  // Of the calling thread.
+  static position here();
+
+  // What this thread does, until the guard goes, is part of `where`.
+  class guard {
+  public:
+    explicit guard(position where);
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard();
+
+  private:
+    position before_;
+  };
+
+  // The activity this thread is in, if any, has done something.
+  static void touch_here();
+
   // `allowance`: how long it may go without touch() before it counts as stuck.
   activity begin(std::string what, std::chrono::milliseconds allowance);
   // The first activity over its allowance.
@@ -47,7 +75,13 @@ private:
     std::string what;
     std::chrono::milliseconds allowance;
     base::steady_time touched;
+    std::uint64_t parent = 0; // 0: none, or it is over
+    unsigned children = 0;
   };
+
+  void touch(std::uint64_t id);
+  void touch_locked(std::uint64_t id, base::steady_time now);
+  void end(std::uint64_t id);
 
   const base::clock& clock_;
   mutable std::mutex mutex_;
