@@ -59,7 +59,10 @@ void order_book::forget(const base::uuid& order) {
 
 void order_book::keep_only(const std::set<base::uuid>& orders) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [&](const auto& e) { return !orders.contains(e.first); });
+  // An order somebody works on may be younger than the list.
+  std::erase_if(entries_, [&](const auto& e) {
+    return !orders.contains(e.first) && e.second.memory.use_count() == 1;
+  });
 }
 
 } // namespace siteagent::agent

@@ -48,7 +48,7 @@ public:
   // The earliest postponed order, if any.
   std::optional<base::steady_time> next_due() const;
   void forget(const base::uuid& order);
-  // Drops what Waldur no longer lists.
+  // Drops what Waldur no longer lists and nobody works on.
   void keep_only(const std::set<base::uuid>& orders);
 
 private:

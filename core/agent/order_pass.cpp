@@ -16,9 +16,10 @@ order_pass::~order_pass() {
   group_.wait();
 }
 
-base::result<void> order_pass::open() {
+base::result<order_machine*> order_pass::open() {
+  const std::lock_guard lock(open_mutex_);
   if (machine_) {
-    return {};
+    return machine_.get();
   }
   base::result<std::shared_ptr<backend>> cloud =
       offering_.backend_for(offering_.config().order_processing_backend);
@@ -27,7 +28,7 @@ base::result<void> order_pass::open() {
   }
   cloud_ = *std::move(cloud);
   machine_ = std::make_unique<order_machine>(offering_, waldur_, cloud_, env_);
-  return {};
+  return machine_.get();
 }
 
 order_inputs order_pass::read_inputs(
@@ -67,8 +68,8 @@ base::result<void> order_pass::start() {
   if (!info) {
     return std::move(info).error();
   }
-  if (base::result<void> opened = open(); !opened) {
-    return opened;
+  if (base::result<order_machine*> opened = open(); !opened) {
+    return std::move(opened).error();
   }
   base::result<std::vector<waldur::order>> orders = waldur_.list_orders();
   if (!orders) {
@@ -117,21 +118,58 @@ void order_pass::run_lane(const lane& orders, const order_inputs& inputs) {
       skipped_busy_ = true;
       return;
     }
-    for (const waldur::order& order : orders) {
-      if (env_.stop.stop_requested() || machine_->process(order, inputs) == order_step::waiting) {
-        break;
-      }
-    }
+    run_orders(orders, inputs);
   }
   if (skipped_busy_.exchange(false)) {
     look_again_ = true;
   }
 }
 
+// The caller holds the resource's lock.
+void order_pass::run_orders(const lane& orders, const order_inputs& inputs) {
+  for (const waldur::order& order : orders) {
+    if (env_.stop.stop_requested() || machine_->process(order, inputs) == order_step::waiting) {
+      return;
+    }
+  }
+}
+
+base::result<bool> order_pass::look(const base::uuid& resource, const order_list& list) {
+  const std::optional<resource_locks::guard> lock = env_.locks.try_lock(resource);
+  if (!lock) {
+    return false;
+  }
+  const base::result<lane> orders = list();
+  if (!orders) {
+    return base::with_context(orders.error(), "list orders");
+  }
+  if (orders->empty()) {
+    return true;
+  }
+  base::result<std::shared_ptr<const offering_info>> info = offering_.info(waldur_);
+  if (!info) {
+    return std::move(info).error();
+  }
+  const base::result<order_machine*> machine = open();
+  if (!machine) {
+    return machine.error();
+  }
+  // A message about an order that failed a moment ago is no reason to try earlier.
+  if (!(*machine)->book().is_due(orders->front().uuid)) {
+    return true;
+  }
+  if (base::result<void> admitted = offering_.admit(*cloud_); !admitted) {
+    return std::move(admitted).error();
+  }
+  run_orders(*orders, read_inputs(*std::move(info), *orders));
+  return true;
+}
+
 std::optional<base::steady_time> order_pass::next_due() const {
   if (look_again_) {
     return env_.clock.steady();
   }
+  const std::lock_guard lock(open_mutex_);
   return machine_ ? machine_->book().next_due() : std::nullopt;
 }
 
