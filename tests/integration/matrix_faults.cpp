@@ -147,6 +147,19 @@ public:
     }
   }
 
+  // Once, and for no good reason: what was carried out in the cloud is told again later.
+  void refusals_of_waldur() {
+    const auto once = [&](const char* name, const char* family, int status, const char* detail) {
+      add({name, family, answer(status, json::object({{"detail", detail}}))});
+    };
+    once("400", "400", 400, "Invalid.");
+    once("401", "401_expired", 401, "Invalid token.");
+    once("403", "403", 403, "You do not have permission to perform this action.");
+    once("404", "404_once", 404, "Not found.");
+    once("409", "409_busy", 409, "Order state is not valid for this operation.");
+    once("412", "412", 412, "Precondition failed.");
+  }
+
   void operations() {
     if (!s_.starts_operation) {
       return;
@@ -352,7 +365,11 @@ std::vector<fault> faults_at(const step& s) {
   collector out(s);
   out.transport();
   out.throttling();
-  if (s.what == call::record || s.what == call::login) {
+  if (s.what == call::record) {
+    out.refusals_of_waldur();
+    return out.take();
+  }
+  if (s.what == call::login) {
     return out.take();
   }
   out.refusals_of_arm();
