@@ -19,6 +19,7 @@
 #include "core/base/result.hpp"
 #include "core/base/secret.hpp"
 #include "core/net/transport.hpp"
+#include "core/waldur/people.hpp"
 #include "core/waldur/types.hpp"
 
 #include <chrono>
@@ -75,8 +76,11 @@ public:
 
   // Resources
   base::result<resource> get_resource(const base::uuid& resource); // [R2]
-  base::result<std::vector<resource>>
-  list_resources(const base::uuid& offering, const std::vector<std::string>& states); // [R1]
+  base::result<std::vector<resource>> list_resources(
+      const base::uuid& offering,
+      const std::vector<std::string>& states,
+      const std::optional<base::uuid>& project = std::nullopt
+  ); // [R1]
   base::result<void>
   set_backend_id(const base::uuid& resource, std::string_view backend_id); // [R3]
   base::result<void>
@@ -147,6 +151,32 @@ public:
   base::result<void>
   update_component(const base::uuid& offering, const base::json& component); // [K2]
   base::result<void> check_access();                                         // [C2] field=uuid
+
+  // People (client_people.cpp). Lists of users without those that are restricted.
+  // [U8] The names of what the offering shows of its users.
+  base::result<std::vector<std::string>> list_user_attributes(const base::uuid& offering);
+  // [U1] No states: all. `attributes`: as U8 names them; what is not exposed is left out.
+  base::result<std::vector<offering_user>> list_offering_users(
+      const base::uuid& offering,
+      const std::vector<std::string>& states,
+      const std::vector<std::string>& attributes
+  );
+  base::result<std::vector<offering_user>>
+  find_offering_users(const base::uuid& offering, const base::uuid& user); // [U1] user_uuid
+  base::result<offering_user> get_offering_user(const base::uuid& user);
+  // [U2, U4-U7] `action`: begin_creating, set_error_creating, set_deleting ...; `body` may be null.
+  base::result<void>
+  change_offering_user(const base::uuid& user, std::string_view action, const base::json* body);
+  base::result<void>
+  set_offering_username(const base::uuid& user, std::string_view username); // [U3]
+  base::result<std::vector<team_member>>
+  list_team(const base::uuid& resource, bool consenting); // [R10]
+  base::result<std::vector<project_account>>
+  list_accounts(const base::uuid& offering, account_kind kind); // [U10]
+  base::result<std::vector<user_limit>> list_user_limits(const base::uuid& offering); // [G6]
+  base::result<void> set_membership_statuses(
+      const base::uuid& resource, const std::vector<member_status>& statuses
+  ); // [R11] replaces all of the resource
 
 private:
   struct impl;

@@ -13,12 +13,18 @@ base::result<resource> client::get_resource(const base::uuid& resource_id) {
   );
 }
 
-base::result<std::vector<resource>>
-client::list_resources(const base::uuid& offering, const std::vector<std::string>& states) {
+base::result<std::vector<resource>> client::list_resources(
+    const base::uuid& offering,
+    const std::vector<std::string>& states,
+    const std::optional<base::uuid>& project
+) {
   const std::string what = "list resources of offering " + offering.hex();
   net::query_list query = {{"offering_uuid", offering.hex()}};
   for (const std::string& state : states) {
     query.emplace_back("state", state);
+  }
+  if (project) {
+    query.emplace_back("project_uuid", project->hex());
   }
   append(
       query,
@@ -39,10 +45,14 @@ client::list_resources(const base::uuid& offering, const std::vector<std::string
            "plan_uuid",
            "paused",
            "downscaled",
+           "restrict_member_access",
+           "last_sync",
            "attributes",
            "offering_plugin_options",
            "offering_backend_id",
            "end_date",
+           "end_date_updated_at",
+           "project_description",
            "project_end_date"}
       )
   );
