@@ -144,6 +144,25 @@ public:
     run.finish();
   }
 
+  void add_members(sagent::call& call, const sagent::request& request) override {
+    change_users("add_members", call, request, [this](json& users, const json& wanted) {
+      const std::string name = wanted["username"].string_or("");
+      json user = users[name];
+      json fresh = user;
+      fresh.set("role", wanted["role"].is_null() ? user["role"] : wanted["role"]);
+      if (has_user_limits_) {
+        fresh.set("limits", wanted["limits"].is_null() ? user["limits"] : wanted["limits"]);
+      }
+      users.set(name, std::move(fresh));
+    });
+  }
+
+  void remove_members(sagent::call& call, const sagent::request& request) override {
+    change_users("remove_members", call, request, [](json& users, const json& stale) {
+      users.erase(stale["username"].string_or(""));
+    });
+  }
+
   // Nothing here asks for rights; the form may offer the attributes evaluate_order knows.
   void describe(sagent::call& call, const sagent::request& request) override {
     const script::run run(script_, "describe", call);
@@ -168,7 +187,9 @@ public:
 private:
   null_backend(sagent::host host, const json& settings)
       : host_(host), store_(settings["state_file"].string_or("")), script_(settings),
-        token_(settings["token"].string_or("")), usage_(settings["usage"]) {}
+        token_(settings["token"].string_or("")), usage_(settings["usage"]),
+        keeps_users_(settings["users"].string_or("none") != "none"),
+        has_user_limits_(settings["users"].string_or("none") == "limited") {}
 
   // Writes, one per object, with the host told before and after.
   void write(
@@ -192,6 +213,13 @@ private:
       sagent::call& call,
       const sagent::request& request
   );
+  void change_users(
+      const char* operation,
+      sagent::call& call,
+      const sagent::request& request,
+      const std::function<void(json& users, const json& user)>& change
+  );
+  json users_of(const resource& r) const;
   json usage_of(const resource& r, const json& components) const;
 
   sagent::host host_;
@@ -199,6 +227,8 @@ private:
   script script_;
   std::string token_; // a reference, not the secret
   json usage_;
+  bool keeps_users_;
+  bool has_user_limits_;
 };
 
 void null_backend::create_resource(sagent::call& call, const sagent::request& request) {
@@ -302,6 +332,55 @@ void null_backend::set_power(
   run.finish();
 }
 
+// One write for all of them; a user that is nothing to this plugin, or an error, is told apart.
+void null_backend::change_users(
+    const char* operation,
+    sagent::call& call,
+    const sagent::request& request,
+    const std::function<void(json& users, const json& user)>& change
+) {
+  script::run run(script_, operation, call);
+  const json body = parse(request.body);
+  const target at = parse_target(request.target);
+  const auto found = find(store_, at.uuid);
+  if (!found || !found->has_machine) {
+    throw sagent::failure(SAGENT_E_NOT_FOUND, "there is no machine " + std::string(request.target));
+  }
+  json users = found->users;
+  json answers = json::array();
+  for (const json& user : body["users"].items()) {
+    const std::string name = user["username"].string_or("");
+    const bool is_broken = name.rfind("broken", 0) == 0;
+    const bool is_nothing = !keeps_users_ || name.rfind("nobody", 0) == 0;
+    json answer = json::object({{"username", name}, {"done", !is_broken && !is_nothing}});
+    if (is_broken) {
+      answer.set("error", "the user " + name + " cannot be changed, as its name asks for");
+    } else if (!is_nothing) {
+      change(users, user);
+    }
+    answers.push_back(std::move(answer));
+  }
+  if (users != found->users && !request.dry_run) {
+    write(run, "patch", "users", machine_id(at.uuid), [&](resources& all) {
+      all[at.uuid].users = users;
+    });
+  }
+  call.emit(json::object({{"users", answers}}).dump());
+  run.finish();
+}
+
+json null_backend::users_of(const resource& r) const {
+  json users = json::array();
+  for (const auto& [name, user] : r.users.members()) {
+    json shown = json::object({{"username", name}, {"role", user["role"]}});
+    if (has_user_limits_) {
+      shown.set("limits", user["limits"].is_null() ? json::object() : user["limits"]);
+    }
+    users.push_back(std::move(shown));
+  }
+  return users;
+}
+
 void null_backend::pull_resources(sagent::call& call, const sagent::request& request) {
   const script::run run(script_, "pull_resources", call);
   const json body = parse(request.body);
@@ -320,6 +399,9 @@ void null_backend::pull_resources(sagent::call& call, const sagent::request& req
       answer.set("backend_id", machine_id(r.uuid)).set("metadata", described(r));
       if (r.limits.size() > 0) {
         answer.set("limits", r.limits);
+      }
+      if (keeps_users_) {
+        answer.set("users", users_of(r));
       }
     }
     call.emit(answer.dump());

@@ -10,6 +10,7 @@ inline constexpr const char* settings_schema = R"json({
   "properties": {
     "state_file": {"type": "string", "pattern": "^/"},
     "token": {"type": "string", "x-secret": true},
+    "users": {"type": "string", "enum": ["none", "plain", "limited"]},
     "usage": {
       "type": "object",
       "additionalProperties": {"type": ["number", "string"]}
@@ -31,7 +32,7 @@ inline constexpr const char* settings_schema = R"json({
             "enum": [
               "ping", "evaluate_order", "create_resource", "delete_resource", "pause", "downscale",
               "restore", "pull_resources", "report_usage", "list_resources", "set_resource_limits",
-              "diagnostics", "describe"
+              "diagnostics", "add_members", "remove_members", "describe"
             ]
           },
           "nth": {"type": "integer", "minimum": 1},

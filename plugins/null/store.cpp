@@ -52,6 +52,7 @@ json to_json(const resource& r) {
       {"created_at", r.created_at},
       {"tags", r.tags},
       {"limits", r.limits},
+      {"users", r.users},
       {"has_disk", r.has_disk},
       {"has_machine", r.has_machine},
       {"power", r.power},
@@ -65,6 +66,7 @@ resource from_json(const json& j) {
   r.created_at = j["created_at"].string_or("");
   r.tags = j["tags"];
   r.limits = j["limits"];
+  r.users = j["users"];
   r.has_disk = j["has_disk"].boolean().value_or(false);
   r.has_machine = j["has_machine"].boolean().value_or(false);
   r.power = j["power"].string_or("running");

@@ -17,6 +17,7 @@ struct resource {
   std::string created_at;
   base::json tags = base::json::object();
   base::json limits = base::json::object();
+  base::json users = base::json::object(); // username -> {"role","limits"}
   bool has_disk = false;
   bool has_machine = false;
   std::string power = "running";

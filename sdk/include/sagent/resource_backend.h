@@ -83,8 +83,12 @@ typedef struct sagent_resource_backend {
   /* M I. True state of many resources, by bulk reads. Body: resources, tags, uuid_tag, components.
    * Emits one object per resource: {"uuid","presence":"present|absent|unknown","state":"ok|failed|
    * creating|deleting","backend_id","power":"running|deallocated|stopped|...|null","limits":{}?,
-   * "metadata":{},"endpoints":[]?,"error":"text"?}. unknown is never absent. A read failure of the
-   * whole list may also be the method's own failure. Budget 10 min. */
+   * "metadata":{},"endpoints":[]?,"error":"text"?,"users":[{"username","role"?,"limits":{}?}]?,
+   * "users_shared":bool?}. unknown is never absent. A read failure of the whole list may also be the
+   * method's own failure. users: all whom the resource lets in now; absent = this backend keeps no
+   * users, and add_members and remove_members are never called. A user's limits are there, perhaps
+   * empty, only where users have limits of their own. users_shared: the users are those of every
+   * resource of the project. Budget 10 min. */
   sagent_method pull_resources;
 
   /* M. Usage of many resources. Body: resources, components, "period":{"year":2026,"month":11},
@@ -108,8 +112,14 @@ typedef struct sagent_resource_backend {
   /* M. Emits {"name","ok":bool,"detail":"text"} per check, for the operator. Budget 60 s. */
   sagent_method diagnostics;
 
-  /* Users of a resource. Body: resource, "users":[{"username"}]. Emits
-   * {"users":[{"username","done":bool}]}; "done":false = nothing to do here. */
+  /* I. Users of a resource; optional, called only for resources whose row in pull_resources has
+   * users. add_members also brings the role and the limits of one who is there to what is given;
+   * members left out are unknown and stay as they are. Body: resource, "users":[{"username",
+   * "role"?,"login"?,"email"?,"full_name"?,"state"?,"attributes":{}?,"limits":{}?}]; remove_members
+   * gets usernames alone. login: the user's name in Waldur. Emits {"users":[{"username","done":bool,
+   * "error":"text for the operator"?}]}, every user asked for; "done":false = nothing to do here for
+   * this user, which is no failure, and is not asked again. The failure of one user is his row's
+   * error, never the method's. Budget 60 s. */
   sagent_method add_members;
   sagent_method remove_members;
 
