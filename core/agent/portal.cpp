@@ -2,6 +2,7 @@
 // The portal over waldur::client. In test builds every write is also a crash point.
 #include "core/agent/portal.hpp"
 
+#include "core/agent/members/people.hpp"
 #include "core/host/crash_point.hpp"
 
 #include <utility>
@@ -23,7 +24,7 @@ result<void> written(std::string_view what, result<void> answer) {
 class client_portal final : public portal {
 public:
   client_portal(std::unique_ptr<waldur::client> client, uuid offering)
-      : client_(std::move(client)), offering_(offering) {}
+      : client_(std::move(client)), offering_(offering), people_(make_people(*client_, offering)) {}
 
   result<std::vector<waldur::order>> list_orders() override {
     return client_->list_orders(offering_);
@@ -119,9 +120,12 @@ public:
     );
   }
 
+  people* find_people() override { return people_.get(); }
+
 private:
   std::unique_ptr<waldur::client> client_;
   uuid offering_;
+  std::unique_ptr<people> people_; // uses the client
 };
 
 } // namespace

@@ -13,6 +13,8 @@
 
 namespace siteagent::agent {
 
+class people;
+
 // Errors as waldur::client documents them. Blocking. [any thread]
 class portal {
 public:
@@ -64,6 +66,10 @@ public:
       std::string_view backend_type,
       std::string_view last_restarted
   ) = 0;
+
+  // The offering's users, as long as this portal lives; null: nobody may be asked
+  // (members/people.hpp).
+  virtual people* find_people() { return nullptr; }
 };
 
 // The real one.
