@@ -312,6 +312,20 @@ TEST(diagnose, tells_a_failed_handshake_from_a_refused_connection) {
   );
 }
 
+TEST(diagnose, tells_a_host_without_an_address_from_one_that_is_down) {
+  const site s;
+  const std::string origin = "https://management.example.invalid"; // RFC 2606: never resolves
+  s.write_config(s.default_offering_yaml("Azure VM", offering_uuid, origin));
+  EXPECT_THAT(
+      diagnose(s),
+      Contains(AllOf(
+          HasSubstr("resource manager " + origin),
+          HasSubstr("look up host"),
+          HasSubstr("name servers")
+      ))
+  );
+}
+
 TEST(diagnose, names_what_the_order_form_promises_and_nobody_can_deliver) {
   site_options options;
   options.waldur_seed = *json::parse(
