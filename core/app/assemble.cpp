@@ -3,6 +3,7 @@
 #include "core/app/assemble.hpp"
 
 #include "core/agent/request_body.hpp"
+#include "core/config/python_agent.hpp"
 #include "core/host/instance.hpp"
 #include "core/host/plugin.hpp"
 #include "core/net/exchange_log.hpp"
@@ -81,6 +82,12 @@ struct transports {
   }
 };
 
+std::string only_python_has(const std::string& plugin_id) {
+  return "'" + plugin_id +
+         "' is a plugin of the Python agent without a counterpart here; leave this offering to "
+         "that agent, or provide the plugin";
+}
+
 } // namespace
 
 base::result<std::unique_ptr<waldur::client>> make_client(
@@ -139,7 +146,9 @@ agent::backend_factory make_backends(
          ) -> base::result<std::shared_ptr<agent::backend>> {
     base::result<std::shared_ptr<host::plugin>> plugin = host::load_plugin(plugin_id, directories);
     if (!plugin) {
-      return std::move(plugin).error();
+      return config::is_python_only_plugin(plugin_id)
+                 ? base::with_context(std::move(plugin).error(), only_python_has(plugin_id))
+                 : std::move(plugin).error();
     }
     host::instance_options options;
     options.offering_name = offering.name;

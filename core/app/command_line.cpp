@@ -21,7 +21,17 @@ namespace siteagent::app {
 namespace {
 
 const std::vector<std::string_view> commands = {
-    "validate", "diagnose", "offering-options", "plan", "orphans", "plugin"};
+    "validate",
+    "diagnose",
+    "offering-options",
+    "plan",
+    "orphans",
+    "load-components",
+    "sync-resource-limits",
+    "sync-offering-users",
+    "create-homedirs",
+    "healthz",
+    "plugin"};
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
     "--mode",
@@ -33,6 +43,10 @@ const std::vector<std::string_view> options = {
     "--offering",
     "--role",
     "--delete",
+    "--dry-run",
+    "--max-age",
+    "--liveness-only",
+    "--heartbeat-path",
     "--help",
     "--version"};
 const std::vector<std::string_view> modes = {
@@ -40,7 +54,8 @@ const std::vector<std::string_view> modes = {
 
 bool takes_value(std::string_view word) {
   return word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
-         word == "--workers" || word == "--plugin-dir" || word == "--offering";
+         word == "--workers" || word == "--plugin-dir" || word == "--offering" ||
+         word == "--max-age" || word == "--heartbeat-path";
 }
 
 bool is_one_of(std::string_view word, const std::vector<std::string_view>& words) {
@@ -127,6 +142,24 @@ void describe(CLI::App& app, command_line& made) {
   app.require_subcommand(0, 1);
 }
 
+// Its file is where containers mount it, unless -c says otherwise.
+void describe_healthz(CLI::App& app, command_line& made) {
+  static constexpr const char* mounted = "/etc/waldur-site-agent/config.yaml";
+  CLI::Option* file =
+      app.add_option("-c,--config-file", made.config_file, "The YAML file")->default_str(mounted);
+  app.add_option("--max-age", made.max_age_s, "Seconds that the heartbeat file may be old")
+      ->check(CLI::Range(1, 604'800))
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_flag("--liveness-only", made.liveness_only, "Look at the heartbeat file only");
+  app.add_option("--heartbeat-path", made.heartbeat_file, "The heartbeat file")->type_name("FILE");
+  app.parse_complete_callback([&made, file] {
+    if (file->count() == 0) {
+      made.config_file = mounted;
+    }
+  });
+}
+
 void describe_commands(CLI::App& app, command_line& made) {
   using command = command_line::command;
   const auto add = [&](CLI::App& parent, const char* name, const char* text, command what) {
@@ -176,6 +209,30 @@ void describe_commands(CLI::App& app, command_line& made) {
           command::orphans,
           false,
           true},
+      reader{
+          "load-components",
+          "Create or update the file's components in Waldur",
+          command::load_components,
+          true,
+          false},
+      reader{
+          "sync-resource-limits",
+          "Set the limits of resources in Waldur to what the cloud gave them, once",
+          command::sync_resource_limits,
+          true,
+          false},
+      reader{
+          "sync-offering-users",
+          "Generate usernames of offering users, once",
+          command::sync_offering_users,
+          true,
+          false},
+      reader{
+          "create-homedirs",
+          "Says why there is nothing to do for machines",
+          command::create_homedirs,
+          true,
+          false},
   };
   for (const reader& r : readers) {
     CLI::App& sub = *add(app, r.name, r.text, r.what);
@@ -196,6 +253,12 @@ void describe_commands(CLI::App& app, command_line& made) {
   app.get_subcommand("orphans")->add_flag(
       "--delete", made.remove, "Delete those whose exact ids are then typed"
   );
+  for (const char* name : {"load-components", "sync-resource-limits"}) {
+    app.get_subcommand(name)->add_flag(
+        "--dry-run", made.dry_run, "Say what would be written, and write nothing"
+    );
+  }
+  describe_healthz(*add(app, "healthz", "Probe: alive and ready?", command::healthz), made);
   CLI::App* plugin = app.add_subcommand("plugin", "Look at the installed plugins");
   plugin->require_subcommand(1);
   add(*plugin, "list", "Every plugin in the search path", command::plugin_list);

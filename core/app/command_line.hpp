@@ -23,7 +23,12 @@ struct command_line {
     orphans,
     offering_options,
     plugin_list,
-    plugin_inspect
+    plugin_inspect,
+    load_components,
+    sync_resource_limits,
+    sync_offering_users,
+    create_homedirs,
+    healthz
   };
 
   command what = command::run;
@@ -37,6 +42,10 @@ struct command_line {
   bool json = false;                           // --json: a document instead of lines
   bool remove = false;                         // orphans --delete
   bool role = false;                           // diagnose --role
+  bool dry_run = false;                        // --dry-run: say what would be written
+  std::string heartbeat_file;                  // healthz; empty: as the agent finds it
+  int max_age_s = 300;                         // healthz: of the heartbeat file
+  bool liveness_only = false;                  // healthz: leave Waldur alone
 };
 
 // The arguments, or the exit code after help, version or a usage error was printed.

@@ -12,6 +12,11 @@ int run_diagnose(const command_line& line);
 int run_offering_options(const command_line& line);
 int run_plan(const command_line& line);
 int run_orphans(const command_line& line);
+int run_load_components(const command_line& line);
+int run_sync_resource_limits(const command_line& line);
+int run_sync_offering_users(const command_line& line);
+int run_create_homedirs(const command_line& line);
+int run_healthz(const command_line& line);
 int run_plugin_list(const command_line& line);
 int run_plugin_inspect(const command_line& line);
 
