@@ -9,12 +9,15 @@
 #include "core/config/config.hpp"
 #include "core/observe/log.hpp"
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace siteagent::agent {
@@ -78,6 +81,19 @@ public:
   // Registration finds or makes one record per offering: one mode at a time.
   std::mutex& registration() { return registration_mutex_; }
 
+  // The offering is no longer configured like this: nothing new is begun, what runs goes on.
+  void retire() { is_retired_ = true; }
+
+  bool is_retired() const { return is_retired_; }
+
+  // From here on the polled modes work only while `held` says so. Before the first use.
+  void set_lease(std::function<bool()> held) { lease_ = std::move(held); }
+
+  bool holds_lease() const { return !lease_ || lease_(); }
+
+  // May another order be begun? Those that events bring are shared out by the broker's queue.
+  bool may_begin() const { return !is_retired_ && (offering_.stomp_enabled || holds_lease()); }
+
   // true the first time a text is given: for warnings wanted once per offering.
   bool first_time(const std::string& what);
 
@@ -97,6 +113,9 @@ private:
   std::map<std::string, std::shared_ptr<backend>> backends_; // shared by the roles
 
   std::mutex registration_mutex_;
+
+  std::atomic<bool> is_retired_{false};
+  std::function<bool()> lease_;
 
   std::mutex said_mutex_;
   std::set<std::string> said_;

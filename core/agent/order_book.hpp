@@ -7,14 +7,18 @@
 #include "core/base/error.hpp"
 #include "core/base/json.hpp"
 #include "core/base/uuid.hpp"
+#include "core/waldur/types.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace siteagent::agent {
 
@@ -33,29 +37,63 @@ struct order_memory {
   std::optional<base::steady_time> cleaning_since;
 };
 
+// One order as `status` shows it.
+struct order_view {
+  enum class phase : std::uint8_t {
+    queued,  // waits for a worker or for an older order of its resource
+    running, // `step` is being done since `since`
+    waiting, // looked at, left as it is; `reason`, and `next_attempt` if it is known
+  };
+
+  base::uuid order;
+  std::string type;
+  std::optional<base::uuid> resource;
+  phase at = phase::queued;
+  std::string step;
+  base::steady_time since{};
+  std::optional<base::steady_time> next_attempt;
+  unsigned failures = 0; // in a row
+  std::string reason;
+  bool is_throttled = false; // the reason is a limit of calls
+};
+
 // [any thread]
 class order_book {
 public:
   explicit order_book(const base::clock& clock) : clock_(clock) {}
 
+  // Waldur lists it.
+  void see(const waldur::order& order);
   std::shared_ptr<order_memory> memory_of(const base::uuid& order);
   // Somebody works on it now: its postponement is over, the count of failures stays.
   void begin(const base::uuid& order);
-  // Not before 5 s, doubling to 5 min, and not before the other side's advice. The pause chosen.
-  std::chrono::milliseconds
-  postpone(const base::uuid& order, std::optional<std::chrono::milliseconds> advice);
+  // What is being done for it.
+  void note(const base::uuid& order, std::string_view step);
+  // Nobody works on it any more.
+  void end(const base::uuid& order);
+  // Not before 5 s, doubling to 5 min, and not before the other side's advice (why.retry_after).
+  // The pause chosen.
+  std::chrono::milliseconds postpone(const base::uuid& order, const base::error& why);
   bool is_due(const base::uuid& order) const;
   // The earliest postponed order, if any.
   std::optional<base::steady_time> next_due() const;
   void forget(const base::uuid& order);
   // Drops what Waldur no longer lists and nobody works on.
   void keep_only(const std::set<base::uuid>& orders);
+  std::vector<order_view> views() const;
 
 private:
   struct entry {
     std::shared_ptr<order_memory> memory = std::make_shared<order_memory>();
     unsigned failures = 0;
     std::optional<base::steady_time> not_before;
+    std::string type;
+    std::optional<base::uuid> resource;
+    order_view::phase at = order_view::phase::queued;
+    std::string step;
+    base::steady_time since{};
+    std::string reason;
+    bool is_throttled = false;
   };
 
   const base::clock& clock_;

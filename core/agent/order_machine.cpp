@@ -14,9 +14,12 @@ order_machine::order_machine(
     : offering_(offering), waldur_(waldur), cloud_(std::move(cloud)), env_(env), book_(env.clock) {}
 
 order_step order_machine::process(const waldur::order& listed, const order_inputs& inputs) {
+  book_.see(listed);
   book_.begin(listed.uuid);
   order_run run(offering_, waldur_, *cloud_, env_, book_, inputs, listed);
-  return run.go();
+  const order_step step = run.go();
+  book_.end(listed.uuid);
+  return step;
 }
 
 } // namespace siteagent::agent

@@ -42,6 +42,8 @@ public:
 
   order_book& book() { return book_; }
 
+  const order_book& book() const { return book_; }
+
 private:
   offering_context& offering_;
   portal& waldur_;

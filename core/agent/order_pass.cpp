@@ -90,6 +90,9 @@ base::result<void> order_pass::start() {
     lanes[order.resource.value_or(order.uuid)].push_back(order);
   }
   machine_->book().keep_only(known);
+  for (const waldur::order& order : *orders) {
+    machine_->book().see(order);
+  }
   if (orders->empty()) {
     return {};
   }
@@ -108,7 +111,7 @@ base::result<void> order_pass::start() {
 }
 
 void order_pass::run_lane(const lane& orders, const order_inputs& inputs) {
-  if (env_.stop.stop_requested()) {
+  if (!may_begin()) {
     return;
   }
   const base::uuid key = orders.front().resource.value_or(orders.front().uuid);
@@ -128,7 +131,7 @@ void order_pass::run_lane(const lane& orders, const order_inputs& inputs) {
 // The caller holds the resource's lock.
 void order_pass::run_orders(const lane& orders, const order_inputs& inputs) {
   for (const waldur::order& order : orders) {
-    if (env_.stop.stop_requested() || machine_->process(order, inputs) == order_step::waiting) {
+    if (!may_begin() || machine_->process(order, inputs) == order_step::waiting) {
       return;
     }
   }
@@ -163,6 +166,15 @@ base::result<bool> order_pass::look(const base::uuid& resource, const order_list
   }
   run_orders(*orders, read_inputs(*std::move(info), *orders));
   return true;
+}
+
+bool order_pass::may_begin() const {
+  return !env_.stop.stop_requested() && offering_.may_begin();
+}
+
+std::vector<order_view> order_pass::orders() const {
+  const std::lock_guard lock(open_mutex_);
+  return machine_ ? machine_->book().views() : std::vector<order_view>();
 }
 
 std::optional<base::steady_time> order_pass::next_due() const {

@@ -15,7 +15,7 @@
 
 namespace siteagent::agent {
 
-// start() and next_due() are called by one thread at a time.
+// start() is called by one thread at a time.
 class order_pass {
 public:
   // References must outlive it.
@@ -28,6 +28,11 @@ public:
 
   void wait() { group_.wait(); }
 
+  bool is_idle() const { return group_.is_idle(); }
+
+  // What is known of the orders in hand. [any thread]
+  std::vector<order_view> orders() const;
+
   // The orders of one resource, on the caller's thread and for as long as they take; `list` gives
   // them, oldest first, and is asked once the resource is ours. False: somebody else has it, and
   // nothing was asked. An error: as of start(). [any thread]
@@ -35,7 +40,7 @@ public:
   base::result<bool> look(const base::uuid& resource, const order_list& list);
 
   // When the next look is due earlier than the period: a postponed order, or an order that was
-  // skipped because its resource was busy and is not any more.
+  // skipped because its resource was busy and is not any more. [any thread]
   std::optional<base::steady_time> next_due() const;
 
 private:
@@ -45,6 +50,7 @@ private:
   order_inputs
   read_inputs(std::shared_ptr<const offering_info> info, const std::vector<waldur::order>& orders);
   void run_lane(const lane& orders, const order_inputs& inputs);
+  bool may_begin() const;
   void run_orders(const lane& orders, const order_inputs& inputs);
 
   offering_context& offering_;

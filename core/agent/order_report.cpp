@@ -78,6 +78,7 @@ base::result<bool> order_run::close(const order_memory::verdict& verdict) {
 
 order_step order_run::report() {
   const order_memory::verdict verdict = *memory_->pending;
+  book_.note(order_.uuid, verdict.done ? "report to Waldur: done" : "report to Waldur: erred");
   bool ours = false;
   const base::result<void> told = repeat_write(env_, [&]() -> base::result<void> {
     const base::result<bool> closed = close(verdict);
@@ -115,7 +116,7 @@ order_step order_run::later(const base::error& why) {
   if (react_to(why) == reaction::stopped && env_.stop.stop_requested()) {
     return order_step::waiting;
   }
-  const std::chrono::milliseconds pause = book_.postpone(order_.uuid, why.retry_after);
+  const std::chrono::milliseconds pause = book_.postpone(order_.uuid, why);
   log_.failure(
       observe::level::warning,
       "order stays as it is and is tried again",

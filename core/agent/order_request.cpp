@@ -14,6 +14,20 @@ namespace {
 // A call that outlives its deadline by this much withholds the heartbeat.
 constexpr std::chrono::minutes call_grace{5};
 
+// "create_resource: put virtual-machine, 60 %"
+std::string step_text(host::operation op, const base::json& what) {
+  std::string text(host::name_of(op));
+  const std::string verb = what["verb"].string_or("");
+  const std::string kind = what["kind"].string_or("");
+  if (!verb.empty() || !kind.empty()) {
+    text += ": " + verb + (verb.empty() || kind.empty() ? "" : " ") + kind;
+  }
+  if (const auto percent = what["percent"].number_text()) {
+    text += ", " + std::string(*percent) + " %";
+  }
+  return text;
+}
+
 } // namespace
 
 base::result<waldur::resource> order_run::read_resource() {
@@ -108,7 +122,13 @@ order_run::emitted order_run::call(
   options.deadline = allowed;
   options.stop = env_.stop;
   options.trace_id = reference_;
-  options.checkpoint = make_checkpoint(env_, activity, watch, log_, reference_);
+  book_.note(order_.uuid, step_text(op, {}));
+  options.checkpoint = [this, op, go_on = make_checkpoint(env_, activity, watch, log_, reference_)](
+                           const base::json& what
+                       ) {
+    book_.note(order_.uuid, step_text(op, what));
+    return go_on(what);
+  };
   emitted answer = cloud_.call(op, request, options);
   if (!answer && react_to(answer.error()) == reaction::hold_offering) {
     offering_.hold(answer.error());

@@ -25,6 +25,8 @@ public:
 
   void wait() { group_.wait(); }
 
+  bool is_idle() const { return group_.is_idle(); }
+
 private:
   struct found {
     bool has_machine = false;

@@ -146,14 +146,16 @@ TEST(order_book, postpones_from_five_seconds_to_five_minutes) {
   order_book book(clock);
   EXPECT_TRUE(book.is_due(uuid_of(1)));
   for (int i = 0; i < 20; ++i) {
-    const auto pause = book.postpone(uuid_of(1), std::nullopt);
+    const auto pause = book.postpone(uuid_of(1), failure(error_code::transient));
     EXPECT_GE(pause, std::chrono::seconds(5));
     EXPECT_LE(pause, std::chrono::minutes(5));
     if (i > 10) {
       EXPECT_GE(pause, std::chrono::minutes(2));
     }
   }
-  EXPECT_GE(book.postpone(uuid_of(1), std::chrono::minutes(9)), std::chrono::minutes(9));
+  base::error throttled = failure(error_code::throttled);
+  throttled.retry_after = std::chrono::minutes(9);
+  EXPECT_GE(book.postpone(uuid_of(1), throttled), std::chrono::minutes(9));
   EXPECT_FALSE(book.is_due(uuid_of(1)));
   book.begin(uuid_of(1));
   EXPECT_FALSE(book.next_due());
