@@ -9,6 +9,21 @@ die() {
   exit 1
 }
 
+# without_services COMMAND...: packages installed by it start nothing (rabbitmq-server would), because Debian's
+# maintainer scripts ask policy-rc.d first. One that is there already is the machine's own and stays.
+without_services() (
+  export DEBIAN_FRONTEND=noninteractive
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '#!/bin/sh\nexit 101\n' >$policy
+    chmod 755 $policy
+  fi
+  "$@"
+)
+
 # install_packages SCOPE...: installs what dependencies.txt lists for these scopes and is missing.
 install_packages() {
   missing=""
@@ -23,7 +38,7 @@ install_packages() {
   say "installing:$missing"
   log=$(mktemp)
   # shellcheck disable=SC2086
-  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+  if ! { apt-get update && without_services apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     rm -f "$log"
     die "apt-get could not install:$missing"

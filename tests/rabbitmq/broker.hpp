@@ -21,7 +21,7 @@
 //   not to start one.
 #pragma once
 
-#include "core/base/secret.hpp"
+#include "core/base/json.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -158,15 +158,21 @@ public:
   std::size_t close_connections(std::string_view virtual_host);
 
 private:
-  struct process;
+  struct state;
 
-  void launch();
+  std::vector<std::string> command(const std::vector<std::string>& program) const;
   void write_settings();
-  bool is_answering() const;
+  std::optional<std::string> try_start();
+  std::optional<base::json> call(
+      const std::string& method,
+      const std::string& path_and_query,
+      const base::json& body,
+      bool may_be_absent = false
+  ) const;
 
   broker_ports ports_;
   std::string authority_file_;
-  std::unique_ptr<process> process_; // folders, certificates, children, management client
+  std::unique_ptr<state> state_; // folders, certificates, children, management client
 };
 
 } // namespace siteagent::rabbitmq
