@@ -33,20 +33,28 @@ struct stomp_options {
   std::chrono::milliseconds heartbeat{10'000};       // asked for in both directions
   std::chrono::milliseconds connect_timeout{30'000}; // until CONNECTED, all together
   std::string user_agent;
+  // Polled about every 50 ms by connect(), from the thread that called it; true ends it
+  // (cancelled).
+  std::function<bool()> stop_requested = {};
 };
 
 struct stomp_message {
   std::map<std::string, std::string>
       headers;      // names in lower case, first of repeated ones, unescaped
-  std::string body; // at most 16 MiB; larger ends the session
+  std::string body; // at most 16 MiB; a larger one ends the session (permanent)
   std::string ack;  // what acknowledge() needs
   bool is_redelivered = false;
 };
 
-// Why a session ended. `code`: auth = login refused; not_found = no such queue; permanent = any
-// other ERROR frame, a certificate that is not trusted, a path that is no WebSocket; transient =
-// network, heart-beats missing, broker going down; cancelled = close() was called. The message
-// names host and reason, never the passcode.
+// Why a session ended. `code`:
+//   auth       login refused, or the virtual host, or reading from the queue
+//   not_found  no such queue, or it was deleted while subscribed
+//   permanent  any other ERROR frame, a certificate that is not trusted, a path that is no
+//              WebSocket, another version of STOMP, a message beyond the limit
+//   invalid    a setting that cannot be used: CA file, characters in login or passcode
+//   transient  network, heart-beats missing, broker going down or busy, not STOMP, a proxy
+//   cancelled  close() was called, or stop_requested said so
+// The message names host and reason, never the passcode.
 using stomp_end_handler = std::function<void(const base::error& reason)>;
 using stomp_message_handler = std::function<void(stomp_message message)>;
 
@@ -55,7 +63,9 @@ class stomp_session {
 public:
   // Blocks until CONNECTED, or the error (codes as above; timeout is transient). `on_message` and
   // `on_end` are called from the session's own thread, one at a time: they must return at once
-  // (queue the message), else heart-beats stop. `on_end` comes exactly once, last.
+  // (queue the message), else heart-beats stop, and must not destroy the session. `on_end` comes
+  // exactly once, last, when there was a session; maybe even before connect() has returned.
+  // Messages come only after subscribe(), none after close().
   static base::result<std::unique_ptr<stomp_session>>
   connect(stomp_options options, stomp_message_handler on_message, stomp_end_handler on_end);
 
