@@ -17,6 +17,7 @@ namespace {
 // How often a resource that was busy is asked for.
 constexpr std::chrono::seconds busy_pause{5};
 constexpr std::size_t shown_bytes = 40;
+constexpr const char* all_resources = "all resources"; // a lane
 
 constexpr std::array<std::string_view, 7> finished_states = {
     "done",
@@ -324,7 +325,7 @@ void event_handlers::on_forced_sync(const event_message& /*m*/, lanes::ticket ti
     return;
   }
   keep_up(
-      "all resources",
+      all_resources,
       "forced sync",
       "forced sync of all resources",
       [this] { return parts_.members->on_forced_sync(); },
@@ -359,34 +360,53 @@ void event_handlers::on_api_key(const event_message& /*m*/, lanes::ticket /*tick
   ignore("messages about API keys are dropped: no plugin has such keys");
 }
 
-void event_handlers::sync_everything() {
-  keep_up(
-      "all resources",
-      "status timer",
-      "status of all resources",
-      [this] { return parts_.members->on_status_timer(); },
+void event_handlers::run_timer(
+    const std::string& lane, std::string what, std::function<base::result<void>()> work
+) {
+  const std::string identity = "timer: " + what;
+  others_.submit(
+      lane,
+      identity,
+      [this, what = std::move(what), work = std::move(work)] {
+        if (parts_.env.stop.stop_requested()) {
+          return lanes::outcome::done;
+        }
+        const progress_board::activity activity =
+            parts_.upkeep.progress.begin(what, parts_.stuck_after);
+        if (const base::result<void> answer = work();
+            !answer && !parts_.env.stop.stop_requested()) {
+          parts_.ledger.note_error(answer.error());
+          log_.failure(
+              observe::level::warning,
+              "not done, tried again later",
+              answer.error(),
+              {{"what", what}}
+          );
+        }
+        return lanes::outcome::done;
+      },
       nullptr
   );
+}
+
+void event_handlers::sync_everything() {
+  run_timer(all_resources, "status of all resources", [this] {
+    return parts_.members->on_status_timer();
+  });
 }
 
 void event_handlers::retry_members() {
-  keep_up(
-      "all resources",
-      "retry",
-      "members that failed before",
-      [this] { return parts_.members->retry_failed(); },
-      nullptr
-  );
+  run_timer(all_resources, "what is owed to resources", [this] {
+    return parts_.members->retry_failed();
+  });
 }
 
 void event_handlers::refresh_users() {
-  keep_up(
-      "all resources",
-      "users timer",
-      "offering users",
-      [this] { return parts_.members->on_users_timer(); },
-      nullptr
-  );
+  run_timer(all_resources, "offering users", [this] { return parts_.members->on_users_timer(); });
+}
+
+void event_handlers::ping() {
+  run_timer("ping", "the sign of life in Waldur", [this] { return parts_.events.ping(); });
 }
 
 } // namespace siteagent::agent

@@ -45,11 +45,12 @@ public:
   // Until what was taken is handled.
   void wait();
 
-  // All of the offering's resources; a timer's work, joined to one that waits.
+  // What timers do, beside the messages; one that waits already is enough. The first three need
+  // members.
   void sync_everything();
-  // What membership owes from earlier.
-  void retry_members();
+  void retry_members(); // what is owed from earlier
   void refresh_users();
+  void ping();
 
   // True once after something made a pass over all orders worthwhile. [any thread]
   bool wants_order_pass() { return wants_order_pass_.exchange(false); }
@@ -80,6 +81,8 @@ private:
       std::function<base::result<void>()> work,
       lanes::ticket ticket
   );
+  void
+  run_timer(const std::string& lane, std::string what, std::function<base::result<void>()> work);
   void ignore(const std::string& why, const std::string& detail = "");
   void settle(const base::result<void>& answer, const std::string& what);
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// One offering in event mode.
+#include "core/agent/events/event_worker.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace siteagent::agent {
+
+namespace {
+
+stream_options
+options_for(const config::offering& offering, bool has_members, const event_timers& timers) {
+  wanted_roles roles;
+  roles.orders = !offering.order_processing_backend.empty();
+  roles.membership = has_members;
+  roles.imports = roles.orders && offering.resource_import_enabled;
+  if (const config::value* limits = offering.backend_settings.find("periodic_limits")) {
+    const config::value* enabled = limits->find("enabled");
+    roles.periodic_limits =
+        enabled != nullptr && config::to_json(*enabled).boolean().value_or(false);
+  }
+  return {types_for(roles), timers.unhealthy_after, {}};
+}
+
+} // namespace
+
+event_worker::event_worker(
+    offering_context& offering,
+    portal& waldur,
+    event_connections connections,
+    std::unique_ptr<member_events> members,
+    environment& env,
+    environment& upkeep,
+    const event_timers& timers,
+    bool once
+)
+    : offering_(offering), env_(env), timers_(timers), once_(once),
+      portal_(std::move(connections.portal)), members_(std::move(members)),
+      ledger_(offering.config().name, env.clock), orders_(offering, waldur, env),
+      sweep_(offering, waldur, upkeep), handlers_(
+                                            {offering,
+                                             waldur,
+                                             *portal_,
+                                             handles_orders() ? &orders_ : nullptr,
+                                             members_.get(),
+                                             ledger_,
+                                             env,
+                                             upkeep,
+                                             timers.stuck_after}
+                                        ),
+      sink_(*this), stream_(
+                        offering,
+                        *portal_,
+                        std::move(connections.sessions),
+                        sink_,
+                        ledger_,
+                        env,
+                        options_for(offering.config(), members_ != nullptr, timers)
+                    ) {}
+
+event_worker::~event_worker() {
+  wait();
+}
+
+bool event_worker::handles_orders() const {
+  return !offering_.config().order_processing_backend.empty();
+}
+
+base::result<void> event_worker::pass() {
+  const bool is_first = !std::exchange(has_begun_, true);
+  if (is_first) {
+    // First of all: what happens while we look is told by messages that wait for us. A failure is
+    // logged there and tried again by the stream.
+    (void)stream_.register_now();
+  }
+  seen_gaps_ = stream_.gaps();
+  (void)handlers_.wants_order_pass();
+  base::result<void> answer = handles_orders() ? orders_.start() : base::result<void>();
+  if (is_first) {
+    const base::steady_time now = env_.clock.steady();
+    status_at_ = now + timers_.status;
+    users_at_ = now + timers_.users;
+    ping_at_ = now + timers_.ping;
+    if (members_) {
+      handlers_.refresh_users();
+      handlers_.sync_everything();
+    }
+    if (!once_) {
+      stream_.start();
+    }
+  }
+  return answer;
+}
+
+void event_worker::wait() {
+  stream_.stop();
+  orders_.wait();
+  handlers_.wait();
+  sweep_.wait();
+}
+
+std::optional<base::steady_time> event_worker::next_due() const {
+  if (!handles_orders()) {
+    return std::nullopt;
+  }
+  if (stream_.gaps() != seen_gaps_ || handlers_.is_order_pass_wanted()) {
+    return env_.clock.steady();
+  }
+  return orders_.next_due();
+}
+
+void event_worker::reconcile() {
+  if (handles_orders()) {
+    sweep_.start();
+  }
+}
+
+std::string_view event_worker::processor() const {
+  return handles_orders() ? "OfferingOrderProcessor" : "OfferingMembershipProcessor";
+}
+
+std::string_view event_worker::plugin_id() const {
+  return handles_orders() ? offering_.config().order_processing_backend
+                          : offering_.config().membership_sync_backend;
+}
+
+void event_worker::sink::take(event_message message, std::shared_ptr<void> ticket) {
+  owner_.handlers_.take(std::move(message), std::move(ticket));
+}
+
+void event_worker::sink::tick() {
+  owner_.handlers_.tick();
+  owner_.run_timers();
+}
+
+void event_worker::run_timers() {
+  const base::steady_time now = env_.clock.steady();
+  if (now >= ping_at_) {
+    ping_at_ = now + timers_.ping;
+    handlers_.ping();
+  }
+  if (!members_) {
+    return;
+  }
+  const bool has_gap = stream_.gaps() != gaps_synced_;
+  if ((timers_.status.count() > 0 && now >= status_at_) || has_gap) {
+    gaps_synced_ = stream_.gaps();
+    status_at_ = now + timers_.status;
+    handlers_.sync_everything();
+  }
+  if (now >= users_at_) {
+    users_at_ = now + timers_.users;
+    handlers_.refresh_users();
+  }
+  if (const std::optional<base::steady_time> owed = members_->next_due(); owed && *owed <= now) {
+    handlers_.retry_members();
+  }
+}
+
+} // namespace siteagent::agent

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// One offering in event mode (Waldur contract section 6.8): the queue is registered first, then
+// everything is looked at once, then messages are followed, and timers look at everything again in
+// case one was missed.
+#pragma once
+
+#include "core/agent/events/event_handlers.hpp"
+#include "core/agent/events/event_portal.hpp"
+#include "core/agent/events/event_stream.hpp"
+#include "core/agent/mode_worker.hpp"
+#include "core/agent/order_pass.hpp"
+#include "core/agent/sweep.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace siteagent::agent {
+
+struct event_timers {
+  // 0 = off. WALDUR_SITE_AGENT_RESOURCE_STATUS_RECONCILIATION_MINUTES
+  std::chrono::milliseconds status{std::chrono::minutes(60)};
+  std::chrono::milliseconds users{std::chrono::minutes(60)};
+  std::chrono::milliseconds ping{std::chrono::minutes(30)};
+  // WALDUR_SITE_AGENT_STOMP_UNHEALTHY_AFTER_MINUTES
+  std::chrono::milliseconds unhealthy_after{std::chrono::minutes(15)};
+  // WALDUR_SITE_AGENT_STOMP_HANDLER_STUCK_AFTER_MINUTES
+  std::chrono::milliseconds stuck_after{std::chrono::minutes(30)};
+};
+
+// What the event mode of one offering is made of.
+struct event_connections {
+  std::unique_ptr<event_portal> portal;
+  session_opener sessions;
+};
+
+// As every mode_worker; snapshot() by any thread.
+class event_worker final : public mode_worker {
+public:
+  // References must outlive it. `members`: null = membership is off, or polled. `once`: the passes
+  // only; the queue is registered and not read.
+  event_worker(
+      offering_context& offering,
+      portal& waldur,
+      event_connections connections,
+      std::unique_ptr<member_events> members,
+      environment& env,
+      environment& upkeep,
+      const event_timers& timers,
+      bool once
+  );
+  ~event_worker() override;
+
+  base::result<void> pass() override;
+  void wait() override;
+  std::optional<base::steady_time> next_due() const override;
+  void reconcile() override;
+
+  std::string_view processor() const override;
+  std::string_view plugin_id() const override;
+
+  event_snapshot snapshot() const { return ledger_.snapshot(stream_.behind()); }
+
+private:
+  // The handlers, with the timers beside them.
+  class sink final : public event_sink {
+  public:
+    explicit sink(event_worker& owner) : owner_(owner) {}
+
+    void take(event_message message, std::shared_ptr<void> ticket) override;
+    void tick() override;
+
+  private:
+    event_worker& owner_;
+  };
+
+  bool handles_orders() const;
+  void run_timers();
+
+  offering_context& offering_;
+  environment& env_;
+  const event_timers timers_;
+  const bool once_;
+  const std::unique_ptr<event_portal> portal_;
+  const std::unique_ptr<member_events> members_;
+  event_ledger ledger_;
+  order_pass orders_;
+  sweep sweep_;
+  event_handlers handlers_;
+  sink sink_;
+  event_stream stream_;
+
+  bool has_begun_ = false;
+  unsigned seen_gaps_ = 0; // of the scheduler's thread
+  // Of the stream's thread.
+  base::steady_time status_at_{};
+  base::steady_time users_at_{};
+  base::steady_time ping_at_{};
+  unsigned gaps_synced_ = 0;
+};
+
+} // namespace siteagent::agent
