@@ -8,6 +8,7 @@
 #include "core/config/yaml.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -142,10 +143,29 @@ void warn_if_set(
   }
 }
 
+// Keys that change nothing about how an offering is served.
+bool is_aside(std::string_view key) {
+  return key == offerings_key || key == "log_level" || key == "log_shipping" ||
+         key == "sentry_dsn" || key == "elastic_apm_server_url" || key.starts_with("x-");
+}
+
+std::size_t settings_digest(const value& root) {
+  value relevant;
+  relevant.type = value::kind::map;
+  std::copy_if(
+      root.map.begin(),
+      root.map.end(),
+      std::back_inserter(relevant.map),
+      [](const value::entry& e) { return !is_aside(e.first); }
+  );
+  return digest_of(relevant);
+}
+
 agent_config read_root(context& ctx, const value& root) {
   map_reader o(ctx, root, "");
   agent_config out;
   out.file = ctx.file;
+  out.digest = settings_digest(root);
   out.timezone = read_time_zone(o);
   out.sentry_dsn = read_endpoint_with_credentials(o, "sentry_dsn", {"https", "http"});
   warn_if_set(

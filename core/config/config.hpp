@@ -20,6 +20,7 @@
 #include "core/config/value.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,9 +45,11 @@ struct offering {
   std::string waldur_api_url; // without trailing "/" and without trailing "/api": the API's root is
                               // waldur_api_url + "/api/"
   base::secret waldur_api_token;
+  std::string waldur_api_token_source; // "${NAME}" or "file:/path": see read_secret_again()
   std::string oidc_token_url;
   std::string oidc_client_id;
   base::secret oidc_client_secret;
+  std::string oidc_client_secret_source;
   base::uuid uuid; // waldur_offering_uuid
   bool verify_ssl = true;
   std::string backend_type; // lower case
@@ -66,6 +69,7 @@ struct offering {
   value backend_settings;            // a map; converted by the plugin's schema in core/host
   std::vector<component> components; // in file order
   position at;
+  std::size_t digest = 0; // of everything above; equal means that nothing changed
 };
 
 struct log_shipping {
@@ -86,6 +90,7 @@ struct agent_config {
   unsigned reporting_periods = 2;
   bool expose_backend_error_details = true;
   config::log_shipping log_shipping;
+  std::size_t digest = 0; // of the keys outside the offerings that the offerings' work depends on
   std::vector<finding> findings; // sorted by position; warnings and errors
 
   bool has_errors() const;
@@ -99,6 +104,10 @@ struct agent_config {
 base::result<agent_config> load(const std::string& path);
 // The same for text in memory; `name` stands for the file in findings.
 base::result<agent_config> parse(const std::string& text, const std::string& name);
+
+// What a secret is now: `source` as the offering has it. The environment of a process does not
+// change, a file does. The value is protected in base::global_redactor().
+base::result<base::secret> read_secret_again(const std::string& source);
 
 // A period as the environment gives it: `text` in units of `unit`, as a positive decimal number
 // ("5", "0.5"), at least one second and at most 366 days. The error names `key`, the value and

@@ -2,6 +2,7 @@
 #include "core/config/fields.hpp"
 
 #include "core/base/text.hpp"
+#include "core/config/config.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -103,41 +104,54 @@ bool is_environment_name(std::string_view name) {
          });
 }
 
-// The value behind `written`; nullopt: reported.
-std::optional<std::string>
-resolve(map_reader& o, std::string_view key, const std::string& written) {
+base::error unusable(std::string why) {
+  return {base::error_code::invalid, std::move(why)};
+}
+
+// The value behind `written`.
+base::result<std::string> resolve(const std::string& written) {
   if (written.starts_with("${") && written.ends_with('}')) {
     const std::string name = written.substr(2, written.size() - 3);
     if (!is_environment_name(name)) {
-      o.fail(key, "'${...}' must hold the name of one environment variable");
-      return std::nullopt;
+      return unusable("'${...}' must hold the name of one environment variable");
     }
     const char* found = std::getenv(name.c_str());
     if (found == nullptr || *found == '\0') {
-      o.fail(key, "the environment variable " + name + " is not set");
-      return std::nullopt;
+      return unusable("the environment variable " + name + " is not set");
     }
-    return found;
+    return std::string(found);
   }
   if (written.starts_with("file:")) {
     const std::string path = written.substr(5);
     if (!path.starts_with('/')) {
-      o.fail(key, "'file:' must be followed by an absolute path");
-      return std::nullopt;
+      return unusable("'file:' must be followed by an absolute path");
     }
     auto text = read_file(path, std::size_t{64} << 10U);
     if (!text) {
-      o.fail(key, "cannot read the secret from " + path + ": " + text.error().message);
-      return std::nullopt;
+      return unusable("cannot read the secret from " + path + ": " + text.error().message);
     }
     const std::string value(base::trim(*text));
     if (value.empty()) {
-      o.fail(key, "the secret file " + path + " is empty");
-      return std::nullopt;
+      return unusable("the secret file " + path + " is empty");
     }
     return value;
   }
   return written;
+}
+
+base::result<base::secret> read_source(const std::string& written) {
+  const base::result<std::string> value = resolve(written);
+  if (!value) {
+    return value.error();
+  }
+  base::global_redactor().protect(*value);
+  const bool clean = std::all_of(value->begin(), value->end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
+  });
+  if (!clean) {
+    return unusable("holds a control character or a line break");
+  }
+  return base::secret(*value);
 }
 
 } // namespace
@@ -177,25 +191,26 @@ std::string read_endpoint_with_credentials(
   return *written;
 }
 
-base::secret read_secret(map_reader& o, std::string_view key) {
+base::secret read_secret(map_reader& o, std::string_view key, std::string& source) {
   const auto written = o.text(key);
+  source.clear();
   if (!written || written->empty()) {
     return {};
   }
   base::global_redactor().protect(*written);
-  const auto value = resolve(o, key, *written);
+  const base::result<base::secret> value = read_source(*written);
   if (!value) {
+    o.fail(key, value.error().message);
     return {};
   }
-  base::global_redactor().protect(*value);
-  const bool clean = std::all_of(value->begin(), value->end(), [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
-  });
-  if (!clean) {
-    o.fail(key, "holds a control character or a line break");
-    return {};
+  if (written->starts_with("${") || written->starts_with("file:")) {
+    source = *written;
   }
-  return base::secret(*value);
+  return *value;
+}
+
+base::result<base::secret> read_secret_again(const std::string& source) {
+  return read_source(source);
 }
 
 bool is_plugin_name(std::string_view name) {

@@ -28,7 +28,8 @@ std::string read_endpoint_with_credentials(
 );
 
 // The text itself, "${NAME}" or "file:/path"; protected in the redactor. Empty when absent or "".
-base::secret read_secret(map_reader& o, std::string_view key);
+// `source`: the reference, for read_secret_again(); "" for the text itself.
+base::secret read_secret(map_reader& o, std::string_view key, std::string& source);
 
 // A plugin's name: letters, digits, "-" and "_". It becomes part of a file name.
 bool is_plugin_name(std::string_view name);

@@ -5,6 +5,7 @@
 #include "core/config/fields.hpp"
 #include "core/config/python_agent.hpp"
 
+#include <functional>
 #include <utility>
 
 namespace siteagent::config {
@@ -50,11 +51,11 @@ void read_address(map_reader& o, offering& out) {
 
 void read_credentials(map_reader& o, offering& out) {
   const std::size_t before = o.fatal_count();
-  out.waldur_api_token = read_secret(o, "waldur_api_token");
+  out.waldur_api_token = read_secret(o, "waldur_api_token", out.waldur_api_token_source);
   const auto url = read_web_address(o, "oidc_token_url");
   out.oidc_token_url = url ? url->text : "";
   out.oidc_client_id = o.text("oidc_client_id").value_or("");
-  out.oidc_client_secret = read_secret(o, "oidc_client_secret");
+  out.oidc_client_secret = read_secret(o, "oidc_client_secret", out.oidc_client_secret_source);
   if (o.fatal_count() != before) {
     return; // one of them is there but wrong, and reported
   }
@@ -214,6 +215,9 @@ offering read_offering(context& ctx, const value& map, const std::string& path) 
   read_backend(ctx, o, map, out);
   warn_of_mqtt(o, map);
   o.finish(is_mqtt);
+  out.digest = digest_of(map) ^
+               (std::hash<std::string_view>()(out.waldur_api_token.reveal()) * 31U) ^
+               (std::hash<std::string_view>()(out.oidc_client_secret.reveal()) * 37U);
   return out;
 }
 

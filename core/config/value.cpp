@@ -3,6 +3,8 @@
 
 #include "core/base/text.hpp"
 
+#include <functional>
+
 namespace siteagent::config {
 
 namespace {
@@ -48,7 +50,23 @@ base::json scalar_to_json(const value& v) {
   return is_plain_number(v.text) ? base::json::number(v.text) : base::json(v.text);
 }
 
+std::size_t mix(std::size_t seed, std::string_view text) {
+  return (seed * 1099511628211U) ^ std::hash<std::string_view>()(text);
+}
+
 } // namespace
+
+std::size_t digest_of(const value& v) {
+  std::size_t d = mix(static_cast<std::size_t>(v.type) + 1, v.quoted ? "quoted" : "plain");
+  d = mix(d, v.text);
+  for (const value& item : v.list) {
+    d = (d * 31U) ^ digest_of(item);
+  }
+  for (const value::entry& e : v.map) {
+    d = (mix(d, e.first) * 31U) ^ digest_of(e.second);
+  }
+  return d;
+}
 
 const value* value::find(std::string_view key) const {
   for (const entry& e : map) {

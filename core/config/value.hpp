@@ -5,6 +5,7 @@
 
 #include "core/base/json.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ struct value::entry {
 // true/false (also True, TRUE, ...) become booleans, plain decimal integers and fractions without a
 // leading zero become numbers that keep their spelling ("1.10").
 base::json to_json(const value& v);
+
+// Equal for equal values, wherever they stand in the file; kept in memory only.
+std::size_t digest_of(const value& v);
 
 // A key as findings show it: its first 60 bytes, ended by "..." at the first sign that is unusual
 // in a key. A missing quote can make a key of half the file, with what is secret there.
