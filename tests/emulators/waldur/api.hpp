@@ -3,6 +3,7 @@
 // bodies, lists with pages.
 #pragma once
 
+#include "broker.hpp"
 #include "core/base/result.hpp"
 #include "core/net/server.hpp"
 #include "model.hpp"
@@ -25,6 +26,7 @@ struct context {
   const user& who;
   json body;                     // of the request; null when empty
   std::vector<std::string> rest; // path segments behind the collection's name
+  broker* queues = nullptr;      // nullptr: a server without a message broker
 
   bool is_list() const { return rest.empty(); }
 

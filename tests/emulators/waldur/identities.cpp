@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Registration of agents: identities, their services and processors, and shipped logs.
+#include "queues.hpp"
 #include "render.hpp"
 #include "routes.hpp"
 
@@ -92,6 +93,7 @@ reply remove_identity(context& c, const identity& i) {
       remove_service(c.data, s.uuid);
     }
   }
+  release_queue_of(c, i);
   c.data.identities.remove_if([&](const identity& x) { return x.uuid == uuid; });
   return gone();
 }
@@ -135,11 +137,11 @@ reply identity_action(context& c, const identity& i) {
   if (action == "register_service") {
     return register_service(c, i);
   }
-  if (action == "register_queue" || action == "register_event_subscription") {
-    // A server whose message broker is not configured.
-    return refuse(424, json::object({{"detail", "Message queues are not configured."}}));
+  if (action == "register_queue") {
+    return register_queue(c, i);
   }
-  return not_found();
+  return action == "register_event_subscription" ? register_event_subscription(c)
+                                                 : reply(not_found());
 }
 
 reply register_processor(context& c, service& s) {

@@ -7,6 +7,8 @@
 #include "core/base/json.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -252,6 +254,48 @@ struct processor {
   base::wall_time last_run;
 };
 
+// Something that happened, before it is known which queues hear of it.
+struct event {
+  std::string object_type;
+  std::string offering;
+  std::string subject; // uuid of the object: its messages are numbered
+  json payload = json::object();
+  json context = json::object(); // what only a unified queue is told besides
+};
+
+// The one queue of an agent's identity.
+struct event_consumer {
+  std::string uuid;
+  std::string identity;
+  std::string user;
+  std::string rmq_username;
+  bool has_queue = false;
+  std::vector<std::string> object_types; // empty = all
+
+  std::string queue_name() const { return "consumer_" + uuid; }
+};
+
+// The older kind: a subscription by user and object type, a queue by offering. Its uuid is the
+// broker's user.
+struct event_subscription {
+  std::string uuid;
+  std::string user;
+  std::string object_type;
+  std::string description;
+  base::wall_time created;
+};
+
+struct subscription_queue {
+  std::string uuid;
+  std::string subscription;
+  std::string offering;
+  std::string object_type;
+
+  std::string queue_name() const {
+    return "subscription_" + subscription + "_offering_" + offering + "_" + object_type;
+  }
+};
+
 struct store {
   bool auto_approve = false; // orders start in executing
   std::size_t page_size = 10;
@@ -273,6 +317,16 @@ struct store {
   table<service> services;
   table<processor> processors;
   json logs = json::array();
+
+  bool unified_queues = true; // false: a server before register_queue
+  std::vector<std::string> observable_types;
+  table<event_consumer> consumers;
+  table<event_subscription> subscriptions;
+  table<subscription_queue> subscription_queues;
+  std::vector<event> events;                                         // since the last delivery
+  std::map<std::string, std::int64_t, std::less<>> sequence_numbers; // by subject
+  bool told_of_no_broker = false;
+  base::wall_time last_hourly; // run of the server's hourly tasks
 
   std::unordered_map<std::string, std::vector<std::string>> orders_by_resource;
 

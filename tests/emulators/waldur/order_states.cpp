@@ -2,6 +2,8 @@
 // Orders and their resources, kept together.
 #include "order_states.hpp"
 
+#include "events.hpp"
+
 namespace siteagent::waldur_emulator {
 
 namespace {
@@ -10,17 +12,21 @@ std::string today(base::wall_time now) {
   return base::to_rfc3339(now).substr(0, 10);
 }
 
-void set_state(order& o, std::string_view state, base::wall_time now) {
+void set_state(store& s, order& o, std::string_view state, base::wall_time now) {
   o.state = state;
   o.modified = now;
   if (state == "done" || state == "erred" || state == "canceled" || state == "rejected") {
     o.completed = now;
   }
+  note(s, o);
 }
 
-void set_state(resource& r, std::string_view state, base::wall_time now) {
-  r.state = state;
+void set_state(store& s, resource& r, std::string_view state, base::wall_time now) {
   r.modified = now;
+  if (r.state != state) {
+    r.state = state;
+    note(s, r);
+  }
 }
 
 // The only executing order of that type, or nullptr.
@@ -48,7 +54,7 @@ void merge_new_options(resource& r, const json& attributes) {
 } // namespace
 
 void start_executing(store& s, order& o, base::wall_time now) {
-  set_state(o, "executing", now);
+  set_state(s, o, "executing", now);
   o.completed.reset();
   resource* r = s.resources.find(o.resource);
   if (r == nullptr) {
@@ -57,15 +63,15 @@ void start_executing(store& s, order& o, base::wall_time now) {
   const std::string_view state = o.type == "Terminate" ? "Terminating"
                                  : o.type == "Update"  ? "Updating"
                                                        : "Creating";
-  set_state(*r, state, now);
+  set_state(s, *r, state, now);
 }
 
 void approve(store& s, order& o, base::wall_time now) {
   const project* p = s.projects.find(o.project);
   if (p != nullptr && !p->start_date.empty() && p->start_date > today(now)) {
-    set_state(o, "pending-project", now);
+    set_state(s, o, "pending-project", now);
   } else if (!o.start_date.empty() && o.start_date > today(now)) {
-    set_state(o, "pending-start-date", now);
+    set_state(s, o, "pending-start-date", now);
   } else {
     start_executing(s, o, now);
   }
@@ -84,7 +90,7 @@ void report_done(store& s, const order& o, base::wall_time now) {
   if (r == nullptr) {
     return;
   }
-  set_state(*r, o.type == "Terminate" ? "Terminated" : "OK", now);
+  set_state(s, *r, o.type == "Terminate" ? "Terminated" : "OK", now);
   if (o.type == "Create" || o.type == "Restore" || o.type == "Update") {
     r->error_message.clear();
     r->error_traceback.clear();
@@ -101,7 +107,7 @@ void report_done(store& s, const order& o, base::wall_time now) {
     merge_new_options(*r, source.attributes);
   }
   if (match != nullptr) {
-    set_state(*match, "done", now);
+    set_state(s, *match, "done", now);
   }
 }
 
@@ -116,25 +122,25 @@ void report_erred(
   o.error_traceback = traceback;
   o.modified = now;
   if (resource* r = s.resources.find(o.resource)) {
-    set_state(*r, o.type == "Terminate" ? "OK" : "Erred", now);
+    set_state(s, *r, o.type == "Terminate" ? "OK" : "Erred", now);
     if (o.type != "Terminate") {
       r->error_message = message;
       r->error_traceback = traceback;
     }
   }
   if (order* match = single_executing(s, o.resource, o.type)) {
-    set_state(*match, "erred", now);
+    set_state(s, *match, "erred", now);
   }
 }
 
 void withdraw(store& s, order& o, std::string_view state, base::wall_time now) {
-  set_state(o, state, now);
+  set_state(s, o, state, now);
   if (resource* r = s.resources.find(o.resource)) {
     const bool never_existed = o.type == "Create";
     // A Restore was asked for a terminated resource, which then stays what it was.
     const bool stays = o.type == "Restore" && r->state == "Terminated";
     if (!stays) {
-      set_state(*r, never_existed ? "Terminated" : "OK", now);
+      set_state(s, *r, never_existed ? "Terminated" : "OK", now);
     }
   }
 }

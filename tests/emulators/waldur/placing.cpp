@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Placing of orders: by a portal for a new resource, and on a resource that exists.
+#include "events.hpp"
 #include "limits.hpp"
 #include "order_states.hpp"
 #include "render.hpp"
@@ -36,6 +37,7 @@ void begin_review(context& c, order& o) {
       });
   if (only_member && p != nullptr) {
     o.state = "pending-consumer";
+    note(c.data, o);
     return;
   }
   begin_provider_review(c, o);
@@ -143,6 +145,7 @@ order new_order(const context& c, std::string type) {
 
 void begin_provider_review(context& c, order& o) {
   o.state = "pending-provider";
+  note(c.data, o);
   if (c.data.auto_approve) {
     approve(c.data, o, c.call.now);
   }

@@ -407,6 +407,37 @@ json show_service(const context& c, const service& s) {
   );
 }
 
+json show_subscription(const context& c, const event_subscription& x) {
+  const user* u = c.data.users.find(x.user);
+  return json::object(
+      {{"uuid", x.uuid},
+       {"url", c.url("event-subscriptions", x.uuid)},
+       {"user_uuid", x.user},
+       {"user_username", u ? json(u->username) : json()},
+       {"user_full_name", u ? json(u->full_name) : json()},
+       {"description", x.description},
+       {"observable_objects", json::array({json::object({{"object_type", x.object_type}})})},
+       {"created", time_of(x.created)}}
+  );
+}
+
+json show_consumer(const context& c, const event_consumer& x) {
+  static_cast<void>(c);
+  json types = json::array();
+  for (const auto& type : x.object_types) {
+    types.push_back(type);
+  }
+  return json::object(
+      {{"uuid", x.uuid},
+       {"identity_uuid", x.identity},
+       {"user_uuid", x.user},
+       {"rmq_username", x.rmq_username},
+       {"queue_name", x.queue_name()},
+       {"queue_created", x.has_queue},
+       {"object_types", types}}
+  );
+}
+
 json show_identity(const context& c, const identity& i) {
   json services = json::array();
   for (const auto& s : c.data.services.rows()) {

@@ -19,6 +19,8 @@ json show_resource(const context& c, const resource& r);
 json show_order(const context& c, const order& o);
 json show_usage(const context& c, const component_usage& u);
 json show_user_usage(const context& c, const user_usage& u);
+json show_subscription(const context& c, const event_subscription& x);
+json show_consumer(const context& c, const event_consumer& x);
 json show_identity(const context& c, const identity& i);
 json show_service(const context& c, const service& s);
 json show_processor(const context& c, const processor& p);

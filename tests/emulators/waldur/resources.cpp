@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // /api/marketplace-provider-resources/ and /api/marketplace-resources/: the same objects as the
 // provider and as the consumer sees them.
+#include "events.hpp"
 #include "limits.hpp"
 #include "render.hpp"
 #include "resource_orders.hpp"
@@ -100,8 +101,12 @@ reply set_limits(context& c, resource& r) {
   if (!limits) {
     return limits.error();
   }
+  const bool changed = !(r.limits == *limits);
   r.limits = *std::move(limits);
   r.modified = c.call.now;
+  if (changed) {
+    note(c.data, r);
+  }
   return status_text("Resource limits have been updated.");
 }
 
@@ -124,19 +129,25 @@ reply set_endpoints(context& c, resource& r) {
   return status_text("Endpoints have been set.");
 }
 
+void set_state(context& c, resource& r, std::string_view state) {
+  r.modified = c.call.now;
+  if (r.state != state) {
+    r.state = state;
+    note(c.data, r);
+  }
+}
+
 reply set_as_erred(context& c, resource& r) {
-  r.state = "Erred";
+  set_state(c, r, "Erred");
   r.error_message = optional_text(c, "error_message");
   r.error_traceback = optional_text(c, "error_traceback");
-  r.modified = c.call.now;
   return status_text("Resource is set as erred.");
 }
 
 reply set_as_ok(context& c, resource& r) {
-  r.state = "OK";
+  set_state(c, r, "OK");
   r.error_message.clear();
   r.error_traceback.clear();
-  r.modified = c.call.now;
   return status_text("Resource is set as OK.");
 }
 
@@ -171,8 +182,12 @@ reply set_flag(context& c, resource& r, std::string_view key, bool& flag) {
   if (!value) {
     return bad_field(key, "Must be a valid boolean.");
   }
+  const bool changed = flag != *value;
   flag = *value;
   r.modified = c.call.now;
+  if (changed) {
+    note(c.data, r);
+  }
   return status_text("Resource has been updated.");
 }
 

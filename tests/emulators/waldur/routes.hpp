@@ -23,6 +23,7 @@ reply handle_component_user_usages(context& c);
 reply handle_identities(context& c);
 reply handle_services(context& c);
 reply handle_agent_logs(context& c);
+reply handle_event_subscriptions(context& c);
 // Collections that exist and hold nothing here.
 reply handle_empty(context& c);
 

@@ -3,6 +3,7 @@
 #include "seed.hpp"
 
 #include "core/base/text.hpp"
+#include "events.hpp"
 #include "seed_reader.hpp"
 
 #include <algorithm>
@@ -302,6 +303,18 @@ base::result<void> read_settings(store& s, const json& d) {
     }
     s.zone = *zone;
   }
+  if (const json* value = d.find("unified_queues")) {
+    if (!value->is_bool()) {
+      return seed_error("unified_queues", "must be true or false");
+    }
+    s.unified_queues = value->boolean().value_or(true);
+  }
+  if (const json* value = d.find("observable_types")) {
+    s.observable_types.clear();
+    for (const json& type : value->items()) {
+      s.observable_types.push_back(type.string_or(""));
+    }
+  }
   if (const json* value = d.find("version")) {
     s.version = value->string_or(s.version);
   }
@@ -423,6 +436,8 @@ base::result<void> read_lists(store& s, const json& d, base::wall_time now) {
 
 store default_store(base::wall_time now) {
   store s;
+  s.observable_types.assign(observable_types.begin(), observable_types.end());
+  s.last_hourly = now;
   const auto document = json::parse(R"({
     "customers": 1, "service_providers": 1, "projects": 1, "keys": 1,
     "offerings": [{"options": {
@@ -450,6 +465,8 @@ base::result<void> apply_seed(store& s, const json& document, base::wall_time no
       "page_size",
       "timezone",
       "version",
+      "unified_queues",
+      "observable_types",
       "customers",
       "service_providers",
       "projects",

@@ -2,13 +2,16 @@
 // Authentication, the table of collections, inventory and banner.
 #include "waldur.hpp"
 
+#include "admin.hpp"
 #include "core/base/text.hpp"
+#include "events.hpp"
 #include "order_states.hpp"
 #include "render.hpp"
 #include "routes.hpp"
 #include "seed.hpp"
 
 #include <array>
+#include <set>
 
 namespace siteagent::waldur_emulator {
 
@@ -21,7 +24,7 @@ struct collection {
   handler handle;
 };
 
-constexpr std::array<collection, 21> collections{
+constexpr std::array<collection, 22> collections{
     {{"marketplace-orders", handle_orders},
      {"marketplace-provider-resources", handle_provider_resources},
      {"marketplace-resources", handle_resources},
@@ -35,6 +38,7 @@ constexpr std::array<collection, 21> collections{
      {"marketplace-site-agent-identities", handle_identities},
      {"marketplace-site-agent-services", handle_services},
      {"marketplace-site-agent-logs", handle_agent_logs},
+     {"event-subscriptions", handle_event_subscriptions},
      {"marketplace-offering-users", handle_empty},
      {"component-user-usage-limits", handle_empty},
      {"marketplace-resource-api-keys", handle_empty},
@@ -83,7 +87,7 @@ base::result<json> read_body(const net::server_request& r) {
   return parsed;
 }
 
-reply dispatch(store& s, const net::server_request& r, const emulators::call& c) {
+reply dispatch(store& s, broker* queues, const net::server_request& r, const emulators::call& c) {
   if (r.segments.size() < 2 || r.segments[0] != "api") {
     return not_found();
   }
@@ -108,7 +112,7 @@ reply dispatch(store& s, const net::server_request& r, const emulators::call& c)
   if (!body) {
     return body.error();
   }
-  context ctx{r, c, s, **who, *std::move(body), {r.segments.begin() + 2, r.segments.end()}};
+  context ctx{r, c, s, **who, *std::move(body), {r.segments.begin() + 2, r.segments.end()}, queues};
   return found->handle(ctx);
 }
 
@@ -125,14 +129,68 @@ json all_of(const context& c, const table<Row>& rows, Show show) {
 
 std::vector<emulators::option> waldur::options() {
   return {
-      {"--rabbitmq-management", "URL", "publish events to this broker", nullptr},
+      {"--rabbitmq-management",
+       "URL",
+       "register queues in this broker and publish events there: http://USER:PASSWORD@HOST:PORT",
+       [this](std::string_view value) -> base::result<void> {
+         auto address = parse_broker_url(value);
+         if (!address) {
+           return address.error();
+         }
+         broker_address_ = *std::move(address);
+         return {};
+       }},
   };
 }
 
 base::result<void> waldur::reset(bool at_start) {
-  static_cast<void>(at_start);
+  if (at_start && broker_address_) {
+    // Here rather than in main: the frame has blocked the signals that the library's threads
+    // must not take.
+    net::initialise_process();
+    auto opened = broker::open(*broker_address_, broker_options_);
+    if (!opened) {
+      return base::with_context(opened.error(), "--rabbitmq-management");
+    }
+    broker_ = *std::move(opened);
+  }
+  forget_queues();
   store_ = default_store(clock_->wall());
   return {};
+}
+
+// What this run made in the broker goes with the objects it was made for.
+void waldur::forget_queues() {
+  if (broker_ == nullptr) {
+    return;
+  }
+  broker_->forget_messages();
+  std::set<std::string> vhosts;
+  for (const auto& x : store_.consumers.rows()) {
+    vhosts.insert(x.user);
+    broker_->remove_user(x.rmq_username);
+  }
+  for (const auto& x : store_.subscriptions.rows()) {
+    vhosts.insert(x.user);
+    broker_->remove_user(x.uuid);
+  }
+  for (const auto& name : vhosts) {
+    broker_->remove_vhost(name);
+  }
+}
+
+void waldur::deliver() {
+  for (auto& m : take_messages(store_)) {
+    if (broker_ != nullptr) {
+      broker_->publish(std::move(m));
+    }
+  }
+}
+
+std::optional<net::server_response>
+waldur::administrate(std::string_view name, const json& body, const emulators::call& c) {
+  static_cast<void>(c);
+  return waldur_emulator::administrate({store_, broker_.get()}, name, body);
 }
 
 base::result<void> waldur::seed(const json& document) {
@@ -146,12 +204,14 @@ base::result<void> waldur::seed(const json& document) {
 
 void waldur::clock_advanced() {
   release_waiting(store_, clock_->wall());
+  run_hourly_tasks(store_, clock_->wall());
+  deliver();
 }
 
 json waldur::inventory(const emulators::call& call) {
   const net::server_request none;
   const user nobody;
-  const context c{none, call, store_, nobody, {}, {}};
+  const context c{none, call, store_, nobody, {}, {}, nullptr};
   return json::object(
       {{"users", all_of(c, store_.users, show_user)},
        {"customers", all_of(c, store_.customers, show_customer)},
@@ -165,6 +225,9 @@ json waldur::inventory(const emulators::call& call) {
        {"component_usages", all_of(c, store_.usages, show_usage)},
        {"component_user_usages", all_of(c, store_.user_usages, show_user_usage)},
        {"identities", all_of(c, store_.identities, show_identity)},
+       {"event_consumers", all_of(c, store_.consumers, show_consumer)},
+       {"event_subscriptions", all_of(c, store_.subscriptions, show_subscription)},
+       {"messages", broker_ ? broker_->state() : json()},
        {"logs", store_.logs}}
   );
 }
@@ -202,7 +265,9 @@ std::vector<std::string> waldur::banner() const {
 }
 
 net::server_response waldur::handle(const net::server_request& request, const emulators::call& c) {
-  auto answer = dispatch(store_, request, c);
+  run_hourly_tasks(store_, c.now);
+  auto answer = dispatch(store_, broker_.get(), request, c);
+  deliver();
   if (answer) {
     return *std::move(answer);
   }

@@ -105,7 +105,13 @@ TEST_F(waldur_registration, has_no_message_broker) {
       agent->post(identities + uuid + "/register_queue/", quoted("{'object_types':[]}")).status, 424
   );
   EXPECT_EQ(
-      agent->post(identities + uuid + "/register_event_subscription/", quoted("{}")).status, 424
+      agent
+          ->post(
+              identities + uuid + "/register_event_subscription/",
+              quoted("{'observable_object_type':'order'}")
+          )
+          .status,
+      424
   );
 }
 

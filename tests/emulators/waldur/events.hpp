@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What the server tells the queues: one event for each change, and the messages it becomes.
+#pragma once
+
+#include "broker.hpp"
+#include "model.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace siteagent::waldur_emulator {
+
+inline constexpr std::array<std::string_view, 14> observable_types{
+    "order",
+    "user_role",
+    "resource",
+    "offering_user",
+    "importable_resources",
+    "service_account",
+    "course_account",
+    "resource_periodic_limits",
+    "offering_resources_sync",
+    "resource_api_key_rotation",
+    "resource_end_date_change_request",
+    "user_lifecycle",
+    "user_profile",
+    "user_ssh_key"};
+
+// Each appends to store::events. The object is told as it is now.
+void note(store& s, const order& o);
+void note(store& s, const resource& r);
+
+// The messages of the events so far, for every queue that hears of them: of the type, of the
+// offering, and its owner may still see the offering. Who owns a unified queue is told nothing on
+// the older ones. Empties store::events.
+std::vector<broker_message> take_messages(store& s);
+
+// The headers of a message with that text, as the server sets them.
+json message_headers(std::string_view queue, std::string_view payload);
+
+// The envelope of a unified queue around a payload; members that are there stay.
+void wrap(store& s, json& payload, const event& e);
+
+// Tasks that the server runs by the clock: a reminder of orders that wait for the provider for
+// more than an hour, a new look at 50 resources that were not synchronised for an hour.
+void run_hourly_tasks(store& s, base::wall_time now);
+
+} // namespace siteagent::waldur_emulator
