@@ -14,6 +14,8 @@ base::error to_error(const failure& f, const request& r, const std::string& what
   } else if (f.is_sent && !is_read(r.method)) {
     e.code = error_code::outcome_unknown;
     e.message += "; it may have been carried out: look before repeating it";
+  } else if (f.end == ending::proxy_login) {
+    e.code = error_code::auth;
   } else if (f.end == ending::deadline) {
     e.code = error_code::deadline;
   } else if (f.end == ending::stopped) {

@@ -12,6 +12,7 @@ namespace siteagent::net {
 
 enum class ending : std::uint8_t {
   no_connection, // connect or TLS handshake
+  proxy_login,   // a proxy wants another user name or password
   broken,        // the connection ended before the answer did
   protocol,      // not a final answer
   too_large,

@@ -4,12 +4,15 @@
 #include "core/net/transport.hpp"
 
 #include "core/base/text.hpp"
+#include "core/net/bridge.hpp"
 #include "core/net/certificate_trust.hpp"
 #include "core/net/failure.hpp"
 #include "core/net/idle_pool.hpp"
 #include "core/net/request_rules.hpp"
 #include "core/net/resolver.hpp"
+#include "core/net/route.hpp"
 #include "core/net/socket_watch.hpp"
+#include "core/net/tunnel.hpp"
 
 #include <cpprest/http_client.h>
 #include <pplx/threadpool.h>
@@ -41,7 +44,6 @@ constexpr milliseconds cancel_grace{2'000};
 constexpr milliseconds shortest_connect{1'000};
 constexpr milliseconds longest_idle{60'000};
 constexpr const char* default_user_agent = "site-agent/" SITEAGENT_VERSION;
-constexpr std::size_t max_addresses = 4;
 // Far below the totals that a chunk of negative size leads to.
 constexpr std::size_t largest_body = std::size_t{1} << 40U;
 constexpr std::size_t max_header_bytes = std::size_t{256} << 10U;
@@ -54,6 +56,7 @@ struct peer {
   web::uri base;
   // Shared with the library's connections, which may live a little longer.
   std::shared_ptr<verification> trust = std::make_shared<verification>();
+  std::shared_ptr<bridge> by; // of a route through a proxy; shared with the hook below
   std::unique_ptr<web::http::client::http_client> client;
 
   struct guarded_watch {
@@ -77,11 +80,22 @@ struct peer {
 
 using socket = boost::asio::ip::tcp::socket;
 
+// The bridge lets in this socket only. Throws when the bridge is gone.
+void bind_to_bridge(socket& s, const std::weak_ptr<bridge>& by) {
+  s.bind({boost::asio::ip::address_v4::loopback(), 0});
+  std::shared_ptr<bridge>(by)->admit(s.local_endpoint().port());
+}
+
 // Called for each request before it is sent, a kept connection or not. Opens a new socket itself:
 // the library would do it later, out of reach and without close-on-exec.
-void watch_socket(socket& s, bool is_ipv6, peer::guarded_watch& watch) {
+void watch_socket(
+    socket& s, bool is_ipv6, const std::weak_ptr<bridge>* by, peer::guarded_watch& watch
+) {
   if (!s.is_open()) {
     s.open(is_ipv6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4());
+    if (by != nullptr) {
+      bind_to_bridge(s, *by);
+    }
   } else if (has_unexpected_input(s.native_handle())) {
     throw std::runtime_error("the kept connection is of no use");
   }
@@ -89,15 +103,33 @@ void watch_socket(socket& s, bool is_ipv6, peer::guarded_watch& watch) {
   watch.socket = socket_watch(s.native_handle());
 }
 
+// What the library is to connect to. By its parts: it keeps the brackets of a parsed IPv6 host and
+// cannot resolve it then. An address, never a name that it would resolve: one hung lookup would
+// block every connection of the process.
+web::uri base_of(const origin& to, const route& way, const bridge* by) {
+  web::uri_builder base;
+  base.set_scheme(to.scheme);
+  if (way.is_absolute()) {
+    const bool is_ipv6 = to.host.find(':') != std::string::npos;
+    base.set_host(is_ipv6 ? "[" + to.host + "]" : to.host).set_port(to.port);
+  } else if (by != nullptr) {
+    base.set_host("127.0.0.1").set_port(by->port());
+  } else {
+    base.set_host(way.address).set_port(to.port);
+  }
+  return base.to_uri();
+}
+
 std::unique_ptr<peer> make_peer(
     const transport_options& options,
     const certificate_store& store,
     const origin& to,
-    const std::string& address
+    const route& way,
+    std::shared_ptr<bridge> by
 ) {
   auto made = std::make_unique<peer>();
   const bool is_tls = to.scheme == "https";
-  const bool is_ipv6 = address.find(':') != std::string::npos;
+  const bool is_ipv6 = by == nullptr && way.address.find(':') != std::string::npos;
   web::http::client::http_client_config config;
   config.set_timeout(step_timeout);
   config.set_max_redirects(0); // the library would carry Authorization to another host
@@ -106,28 +138,27 @@ std::unique_ptr<peer> make_peer(
   config.set_ssl_context_callback([store, trust = made->trust](boost::asio::ssl::context& c) {
     trust->apply(c.native_handle(), store);
   });
-  config.set_nativehandle_options(
-      [is_tls, is_ipv6, watch = made->watch](web::http::client::native_handle handle) {
-        socket& s = is_tls ? static_cast<boost::asio::ssl::stream<socket&>*>(handle)->next_layer()
-                           : *static_cast<socket*>(handle);
-        watch_socket(s, is_ipv6, *watch);
-      }
-  );
-  // By its parts: the library keeps the brackets of a parsed IPv6 host and cannot resolve it then.
-  // An address, never a name: one hung lookup would block every connection of the process.
-  web::uri_builder base;
-  base.set_scheme(to.scheme).set_host(address).set_port(to.port);
-  made->base = base.to_uri();
+  config.set_nativehandle_options([is_tls,
+                                   is_ipv6,
+                                   is_bridged = by != nullptr,
+                                   weak = std::weak_ptr(by),
+                                   watch = made->watch](web::http::client::native_handle handle) {
+    socket& s = is_tls ? static_cast<boost::asio::ssl::stream<socket&>*>(handle)->next_layer()
+                       : *static_cast<socket*>(handle);
+    watch_socket(s, is_ipv6, is_bridged ? &weak : nullptr, *watch);
+  });
+  if (way.is_absolute()) {
+    web::uri_builder near;
+    near.set_scheme("http").set_host("127.0.0.1").set_port(by->port());
+    config.set_proxy(web::web_proxy(near.to_uri()));
+  }
+  made->base = base_of(to, way, by.get());
+  made->by = std::move(by);
   made->client = std::make_unique<web::http::client::http_client>(made->base, config);
   return made;
 }
 
 using outcome = std::variant<response, failure>;
-
-struct limits {
-  steady_time deadline;
-  steady_time connect_by;
-};
 
 using body_bytes = std::vector<unsigned char>;
 
@@ -160,7 +191,7 @@ void deliver(
 
 class exchange {
 public:
-  exchange(const request& r, peer& to, limits l)
+  exchange(const request& r, peer& to, time_limits l)
       : request_(r), peer_(to), limits_(l), limit_(std::min(r.max_body, largest_body)) {}
 
   ~exchange() {
@@ -193,7 +224,7 @@ private:
 
   const request& request_;
   peer& peer_;
-  limits limits_;
+  time_limits limits_;
   std::size_t limit_; // of the body
   std::shared_ptr<progress> shared_ = std::make_shared<progress>();
   pplx::cancellation_token_source source_;
@@ -362,18 +393,20 @@ public:
   base::result<response> perform(const request& r) override;
 
 private:
-  base::result<std::vector<std::string>>
-  find_addresses(const origin& to, const request& r, steady_time deadline);
-  outcome try_address(const url& to, const std::string& address, const request& r, const limits& l);
-  web::http::http_request prepare(const url& to, const request& r) const;
+  using connected = std::variant<std::unique_ptr<peer>, failure>;
+
+  connected connect(const url& to, const route& way, const request& r, const time_limits& l) const;
+  outcome try_route(const url& to, const route& way, const request& r, const time_limits& l);
+  web::http::http_request prepare(const url& to, const route& way, const request& r) const;
 
   const transport_options options_;
   const certificate_store store_;
   resolver resolver_;
-  idle_pool<peer> idle_{longest_idle}; // by origin and address
+  idle_pool<peer> idle_{longest_idle}; // by origin and route
 };
 
-web::http::http_request cpprest_transport::prepare(const url& to, const request& r) const {
+web::http::http_request
+cpprest_transport::prepare(const url& to, const route& way, const request& r) const {
   web::http::http_request out(r.method);
   // Only path and query count. With a host before it, because a path that begins with // would be
   // read as one.
@@ -387,6 +420,9 @@ web::http::http_request cpprest_transport::prepare(const url& to, const request&
     const bool is_named = !options_.user_agent.empty();
     out.headers().add("User-Agent", is_named ? options_.user_agent : default_user_agent);
   }
+  if (way.is_absolute() && !way.hop->via.user.empty()) {
+    out.headers().add("Proxy-Authorization", proxy_authorization(way.hop->via));
+  }
   if (!r.body.empty()) {
     const bool has_type = out.headers().has("Content-Type");
     out.set_body(r.body, has_type ? out.headers()["Content-Type"] : r.content_type);
@@ -394,49 +430,78 @@ web::http::http_request cpprest_transport::prepare(const url& to, const request&
   return out;
 }
 
-outcome cpprest_transport::try_address(
-    const url& to, const std::string& address, const request& r, const limits& l
+cpprest_transport::connected cpprest_transport::connect(
+    const url& to, const route& way, const request& r, const time_limits& l
+) const {
+  if (!way.hop) {
+    return make_peer(options_, store_, to.origin, way, nullptr);
+  }
+  auto by = bridge::open(*way.hop, l, r.stop_requested);
+  if (auto* problem = std::get_if<failure>(&by)) {
+    return std::move(*problem);
+  }
+  return make_peer(
+      options_, store_, to.origin, way, std::get<std::unique_ptr<bridge>>(std::move(by))
+  );
+}
+
+// The proxy's own refusal, where it answers in place of the service.
+outcome with_proxy_refusal(outcome result, const route& way) {
+  constexpr int login_wanted = 407;
+  const auto* answer = std::get_if<response>(&result);
+  if (!way.is_absolute() || answer == nullptr || answer->status != login_wanted) {
+    return result;
+  }
+  const auto offered = answer->header("proxy-authenticate").value_or("");
+  return failure{ending::proxy_login, proxy_login_error(way.hop->via, offered).message};
+}
+
+// What became of the second attempt does not undo the first.
+failure after(bool was_sent, failure second) {
+  if (was_sent) {
+    second.is_sent = true;
+    second.end = second.end == ending::no_connection ? ending::broken : second.end;
+  }
+  return second;
+}
+
+outcome cpprest_transport::try_route(
+    const url& to, const route& way, const request& r, const time_limits& l
 ) {
-  const std::string key = to.origin.text() + " " + address;
+  const std::string key = to.origin.text() + " " + way.key();
   // The library repeats a request by itself when a kept connection turns out dead, a POST too.
   const bool may_reuse = is_idempotent(r.method) && !r.fresh_connection;
   auto p = may_reuse ? idle_.take(key, steady_clock::now()) : nullptr;
-  const bool is_reused = p != nullptr;
+  outcome result;
+  bool was_sent = false;
+  if (p) {
+    result = exchange(r, *p, l).run(prepare(to, way, r));
+    const auto* f = std::get_if<failure>(&result);
+    // A connection that died while idle is no news about the service: once more, on a new one.
+    const bool is_dead = f != nullptr && !f->has_head &&
+                         (f->end == ending::broken || f->end == ending::no_connection);
+    if (is_dead && steady_clock::now() < l.connect_by) {
+      was_sent = f->is_sent;
+      p = nullptr;
+    }
+  }
   if (!p) {
-    p = make_peer(options_, store_, to.origin, address);
+    auto fresh = connect(to, way, r, l);
+    if (auto* problem = std::get_if<failure>(&fresh)) {
+      return after(was_sent, std::move(*problem));
+    }
+    p = std::get<std::unique_ptr<peer>>(std::move(fresh));
+    result = exchange(r, *p, l).run(prepare(to, way, r));
   }
-  auto result = exchange(r, *p, l).run(prepare(to, r));
-  const auto* f = std::get_if<failure>(&result);
-  // A connection that died while idle is no news about the service: once more, on a new one.
-  const auto is_dead = [](const failure& x) {
-    return !x.has_head && (x.end == ending::broken || x.end == ending::no_connection);
-  };
-  if (f != nullptr && is_reused && is_dead(*f) && steady_clock::now() < l.connect_by) {
-    p = make_peer(options_, store_, to.origin, address);
-    result = exchange(r, *p, l).run(prepare(to, r));
-    f = std::get_if<failure>(&result);
-  }
+  result = with_proxy_refusal(std::move(result), way);
   // After any failure the client goes: it may keep a dead or a half-read socket.
-  if (f == nullptr && may_reuse) {
+  if (auto* f = std::get_if<failure>(&result)) {
+    return after(was_sent, std::move(*f));
+  }
+  if (may_reuse) {
     idle_.give_back(key, std::move(p), steady_clock::now());
   }
   return result;
-}
-
-base::result<std::vector<std::string>>
-cpprest_transport::find_addresses(const origin& to, const request& r, steady_time deadline) {
-  if (is_address(to.host)) {
-    return std::vector<std::string>{to.host};
-  }
-  const auto by = std::min(deadline, steady_clock::now() + options_.connect_timeout);
-  auto found = resolver_.resolve(to.host, by, r.stop_requested);
-  if (found && found->size() > max_addresses) {
-    found->resize(max_addresses);
-  }
-  if (!found && found.error().code == error_code::deadline && by < deadline) {
-    found.error().code = error_code::transient; // the caller's own deadline is still to come
-  }
-  return found;
 }
 
 base::result<response> cpprest_transport::perform(const request& r) {
@@ -445,19 +510,20 @@ base::result<response> cpprest_transport::perform(const request& r) {
   if (!to) {
     return to.error();
   }
-  const std::string what = r.method + " " + to->origin.text();
-  const auto addresses = find_addresses(to->origin, r, deadline);
-  if (!addresses) {
-    return base::with_context(addresses.error(), what);
+  const auto& [scheme, host, port] = to->origin;
+  const proxy* via = options_.proxies.for_host(scheme, host, port);
+  const std::string what =
+      r.method + " " + to->origin.text() + (via == nullptr ? "" : " through " + via->text());
+  const auto routes = find_routes(to->origin, via, options_, resolver_, r, deadline);
+  if (!routes) {
+    return base::with_context(routes.error(), what);
   }
   failure last;
-  const auto share = options_.connect_timeout / static_cast<int>(addresses->size());
-  for (const std::string& address : *addresses) {
-    const limits l{
-        deadline,
-        steady_clock::now() +
-            std::max(share, std::min(options_.connect_timeout, shortest_connect))};
-    auto result = try_address(*to, address, r, l);
+  const auto share = options_.connect_timeout / static_cast<int>(routes->size());
+  for (const route& way : *routes) {
+    const auto patience = std::max(share, std::min(options_.connect_timeout, shortest_connect));
+    const time_limits l{deadline, std::min(deadline, steady_clock::now() + patience)};
+    auto result = try_route(*to, way, r, l);
     if (auto* answer = std::get_if<response>(&result)) {
       return std::move(*answer);
     }
@@ -466,7 +532,7 @@ base::result<response> cpprest_transport::perform(const request& r) {
       return to_error(last, r, what);
     }
   }
-  resolver_.forget(to->origin.host);
+  forget_names(to->origin, via, resolver_);
   return to_error(last, r, what);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/net/proxy.hpp"
 #include "core/net/url.hpp"
 
 #include <chrono>
@@ -48,15 +49,16 @@ struct response {
 };
 
 // [any thread]; perform blocks the caller. Any HTTP answer (also 4xx and 5xx) is a value. Errors:
-//   transient        no connection (resolve, connect, TLS): certainly not sent
+//   transient        no connection (resolve, connect, TLS, a proxy's refusal): certainly not sent
+//   auth             a proxy wants another user name or password: certainly not sent
 //   outcome_unknown  a write (not GET/HEAD) may have reached the other side
 //   transient        the same for GET/HEAD
 //   deadline         deadline passed before anything was sent, or on GET/HEAD
 //   cancelled        stop_requested, before anything was sent, or on GET/HEAD
 //   permanent        refused here: foreign origin, plain http, CR/LF in a header, answer too large
 // A redirect is an answer like any other: it is never followed.
-// may_have_been_sent is set accordingly in every case. Messages name method and origin, never the
-// query, headers or bodies.
+// may_have_been_sent is set accordingly in every case. Messages name method, origin and proxy,
+// never the query, headers, bodies or a password.
 class transport {
 public:
   transport() = default;
@@ -76,8 +78,13 @@ struct transport_options {
   // PEM; the only authorities trusted then; empty = the system's. Read when the transport is made.
   std::string ca_file = {};
   std::string user_agent = {}; // sent unless the request has its own; empty = the product's
-  // Name resolution, and then connection and TLS handshake together (shared by the name's
-  // addresses).
+  // By which way requests go; none by default, the environment is not looked at. Behind a proxy of
+  // kind socks5h, http or https the names of destinations are not looked up here. A proxy's own
+  // certificate is checked against the system's authorities, whatever verify_tls and ca_file say.
+  // Plain http goes to an http(s) proxy in absolute form, everything else through a tunnel.
+  proxy_settings proxies = {};
+  // Name resolution, and then connection (to a proxy and through it) and TLS handshake together
+  // (shared by the name's addresses).
   std::chrono::milliseconds connect_timeout{10'000};
   // Text addresses of a host name, best first; empty = the system's. Called on resolver threads,
   // several at once; may block.
