@@ -33,6 +33,8 @@ public:
 
   std::string plugin_id() const override { return instance_->plugin_id(); }
 
+  std::string plugin_version() const override { return host::info_of(instance_->plugin()).version; }
+
 private:
   std::shared_ptr<host::instance> instance_; // shared by the roles of one offering
   const std::array<std::chrono::milliseconds, host::operation_count> deadlines_;

@@ -30,6 +30,8 @@ public:
   // How long that operation may take, with the offering's own figures.
   virtual std::chrono::milliseconds deadline_of(host::operation op) const = 0;
   virtual std::string plugin_id() const = 0;
+
+  virtual std::string plugin_version() const { return {}; } // "" = unknown
 };
 
 // Opens the plugin for an offering. A refusal names the plugin and the reason.

@@ -73,13 +73,12 @@ public:
 
   circuit& breaker() { return breaker_; }
 
+  const circuit& breaker() const { return breaker_; }
+
   // Checks an open circuit with one ping when its pause is over. An error: leave the plugin alone.
   base::result<void> admit(backend& cloud);
   // The credentials were refused: opens the circuit and tells the operator once.
   void hold(const base::error& e);
-
-  // Registration finds or makes one record per offering: one mode at a time.
-  std::mutex& registration() { return registration_mutex_; }
 
   // The offering is no longer configured like this: nothing new is begun, what runs goes on.
   void retire() { is_retired_ = true; }
@@ -111,8 +110,6 @@ private:
 
   std::mutex backend_mutex_;
   std::map<std::string, std::shared_ptr<backend>> backends_; // shared by the roles
-
-  std::mutex registration_mutex_;
 
   std::atomic<bool> is_retired_{false};
   std::function<bool()> lease_;

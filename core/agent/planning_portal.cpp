@@ -200,15 +200,6 @@ public:
     });
   }
 
-  base::result<void> register_agent(
-      std::string_view /*mode*/,
-      std::string_view /*processor*/,
-      std::string_view /*backend_type*/,
-      std::string_view /*last_restarted*/
-  ) override {
-    return {};
-  }
-
 private:
   void remember(const waldur::order& o) {
     const std::lock_guard lock(mutex_);

@@ -3,6 +3,8 @@
 #include "core/agent/portal.hpp"
 
 #include "core/agent/members/people.hpp"
+#include "core/agent/usage/usage_books.hpp"
+#include "core/agent/registration.hpp"
 #include "core/host/crash_point.hpp"
 
 #include <utility>
@@ -24,7 +26,9 @@ result<void> written(std::string_view what, result<void> answer) {
 class client_portal final : public portal {
 public:
   client_portal(std::unique_ptr<waldur::client> client, uuid offering)
-      : client_(std::move(client)), offering_(offering), people_(make_people(*client_, offering)) {}
+      : client_(std::move(client)), offering_(offering), people_(make_people(*client_, offering)),
+        usage_books_(make_usage_books(*client_)),
+        registry_(make_registry(*client_, offering)) {}
 
   result<std::vector<waldur::order>> list_orders() override {
     return client_->list_orders(offering_);
@@ -109,23 +113,18 @@ public:
     return written("set_usage", client_->set_usage(resource, date, usages));
   }
 
-  result<void> register_agent(
-      std::string_view mode,
-      std::string_view processor,
-      std::string_view backend_type,
-      std::string_view last_restarted
-  ) override {
-    return client_->register_agent(
-        offering_, mode, processor, backend_type, SITEAGENT_VERSION, last_restarted
-    );
-  }
-
   people* find_people() override { return people_.get(); }
+
+  usage_books* find_usage_books() override { return usage_books_.get(); }
+
+  registry* find_registry() override { return registry_.get(); }
 
 private:
   std::unique_ptr<waldur::client> client_;
   uuid offering_;
-  std::unique_ptr<people> people_; // uses the client
+  std::unique_ptr<people> people_; // these use the client
+  std::unique_ptr<usage_books> usage_books_;
+  std::unique_ptr<registry> registry_;
 };
 
 } // namespace

@@ -14,6 +14,8 @@
 namespace siteagent::agent {
 
 class people;
+class usage_books;
+class registry;
 
 // Errors as waldur::client documents them. Blocking. [any thread]
 class portal {
@@ -60,16 +62,15 @@ public:
       const std::vector<waldur::usage_item>& usages
   ) = 0;
 
-  virtual base::result<void> register_agent(
-      std::string_view mode,
-      std::string_view processor,
-      std::string_view backend_type,
-      std::string_view last_restarted
-  ) = 0;
-
   // The offering's users, as long as this portal lives; null: nobody may be asked
   // (members/people.hpp).
   virtual people* find_people() { return nullptr; }
+
+  // The usage of single users, likewise (usage/usage_books.hpp).
+  virtual usage_books* find_usage_books() { return nullptr; }
+
+  // The agent's own records, likewise (registration.hpp).
+  virtual registry* find_registry() { return nullptr; }
 };
 
 // The real one.

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The loops of the running agent.
+// Turns, and the offerings they are for.
 #include "core/agent/scheduler.hpp"
 
-#include "core/agent/mode_worker.hpp"
-#include "core/agent/order_pass.hpp"
-#include "core/agent/status_sync.hpp"
-#include "core/agent/sweep.hpp"
-#include "core/agent/usage_report.hpp"
+#include "core/agent/board.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <exception>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <set>
 #include <utility>
 
 namespace siteagent::agent {
@@ -22,331 +14,327 @@ namespace siteagent::agent {
 namespace {
 
 constexpr std::chrono::seconds tick{1};
-constexpr std::chrono::seconds closest_passes{5};
-constexpr std::chrono::minutes registration_interval{5};
-constexpr std::chrono::hours complaint_interval{1};
-// A pass over thousands of machines takes its time; one that takes longer than this is stuck.
-constexpr std::chrono::hours longest_pass{6};
+constexpr std::size_t most_young_turns = 32;
+constexpr std::chrono::seconds young{2};
+// Threads for turns, should everybody wait for somebody at once; and for single passes.
+constexpr unsigned most_turns = 8192;
+constexpr unsigned most_single_passes = 64;
+constexpr std::chrono::minutes longest_tick{2};
 
-class order_worker final : public mode_worker {
-public:
-  order_worker(offering_context& offering, portal& waldur, environment& env, environment& upkeep)
-      : offering_(offering), pass_(offering, waldur, env), sweep_(offering, waldur, upkeep) {}
-
-  base::result<void> pass() override { return pass_.start(); }
-
-  void wait() override {
-    pass_.wait();
-    sweep_.wait();
-  }
-
-  std::optional<base::steady_time> next_due() const override { return pass_.next_due(); }
-
-  void reconcile() override { sweep_.start(); }
-
-  std::string_view processor() const override { return "OfferingOrderProcessor"; }
-
-  std::string_view plugin_id() const override {
-    return offering_.config().order_processing_backend;
-  }
-
-private:
-  offering_context& offering_;
-  order_pass pass_;
-  sweep sweep_;
-};
-
-class sync_worker final : public mode_worker {
-public:
-  sync_worker(offering_context& offering, portal& waldur, environment& env)
-      : offering_(offering), sync_(offering, waldur, env) {}
-
-  base::result<void> pass() override { return sync_.run(); }
-
-  std::string_view processor() const override { return "OfferingMembershipProcessor"; }
-
-  std::string_view plugin_id() const override { return offering_.config().membership_sync_backend; }
-
-private:
-  offering_context& offering_;
-  status_sync sync_;
-};
-
-class report_worker final : public mode_worker {
-public:
-  report_worker(offering_context& offering, portal& waldur, environment& env)
-      : offering_(offering), report_(offering, waldur, env) {}
-
-  base::result<void> pass() override { return report_.run(); }
-
-  std::string_view processor() const override { return "OfferingReportProcessor"; }
-
-  std::string_view plugin_id() const override { return offering_.config().reporting_backend; }
-
-private:
-  offering_context& offering_;
-  usage_report report_;
-};
-
-// `upkeep` has a pool of its own: what is not an order must not queue up behind long creates.
-std::unique_ptr<mode_worker> make_worker(
-    mode m, offering_context& offering, portal& waldur, environment& env, environment& upkeep
-) {
-  switch (m) {
-  case mode::order_process:
-    return std::make_unique<order_worker>(offering, waldur, env, upkeep);
-  case mode::membership_sync:
-    return std::make_unique<sync_worker>(offering, waldur, upkeep);
-  case mode::report:
-    return std::make_unique<report_worker>(offering, waldur, upkeep);
-  }
-  return nullptr;
-}
-
-// Does this offering take part in that mode? Says why not.
-bool takes_part(const offering_context& offering, mode m) {
-  const config::offering& c = offering.config();
-  const std::string& plugin = m == mode::order_process     ? c.order_processing_backend
-                              : m == mode::membership_sync ? c.membership_sync_backend
-                                                           : c.reporting_backend;
-  if (plugin.empty()) {
-    offering.log().info("role is off for this offering", {{"mode", std::string(name_of(m))}});
-    return false;
-  }
-  const bool by_events = m == mode::order_process     ? c.stomp_enabled
-                         : m == mode::membership_sync ? c.stomp_membership_sync_enabled
-                                                      : false;
-  if (by_events) {
-    offering.log().warning(
-        "offering is driven by events (stomp_enabled), which this version does not serve yet; "
-        "set stomp_enabled: false to have it polled",
-        {{"mode", std::string(name_of(m))}}
-    );
-  }
-  return !by_events;
-}
-
-std::chrono::milliseconds minutes_from(const char* variable, std::chrono::milliseconds fallback) {
-  const char* text = std::getenv(variable); // NOLINT(concurrency-mt-unsafe)
-  if (text == nullptr || *text == '\0') {
-    return fallback;
-  }
-  const base::result<std::chrono::milliseconds> period =
-      config::parse_period(variable, text, std::chrono::minutes(1));
-  if (!period) {
-    observe::logger("agent").failure(
-        observe::level::warning, "period ignored, using the default", period.error()
-    );
-    return fallback;
-  }
-  return *period;
+agent_settings settings_of(const config::agent_config& config) {
+  return {config.timezone, config.reporting_periods, config.expose_backend_error_details};
 }
 
 } // namespace
 
-std::string_view name_of(mode m) {
-  switch (m) {
-  case mode::order_process:
-    return "order_process";
-  case mode::membership_sync:
-    return "membership_sync";
-  case mode::report:
-    return "report";
-  }
-  return "unknown";
-}
-
-periods periods_from_environment() {
-  periods p;
-  p.order_process = minutes_from("WALDUR_SITE_AGENT_ORDER_PROCESS_PERIOD_MINUTES", p.order_process);
-  p.membership_sync =
-      minutes_from("WALDUR_SITE_AGENT_MEMBERSHIP_SYNC_PERIOD_MINUTES", p.membership_sync);
-  p.report = minutes_from("WALDUR_SITE_AGENT_REPORT_PERIOD_MINUTES", p.report);
-  p.reconciliation =
-      minutes_from("WALDUR_SITE_AGENT_RECONCILIATION_PERIOD_MINUTES", p.reconciliation);
-  return p;
-}
-
-// One offering in one mode. Driven by one thread.
-class agent::loop {
-public:
-  loop(agent& owner, offering_context& offering, mode m, std::unique_ptr<portal> waldur)
-      : owner_(owner), offering_(offering), mode_(m), waldur_(std::move(waldur)),
-        worker_(make_worker(m, offering, *waldur_, owner.env_, owner.upkeep_)),
-        log_(offering.log().with("mode", std::string(name_of(m)))) {}
-
-  bool same_offering(const loop& other) const { return &offering_ == &other.offering_; }
-
-  bool run_once() {
-    if (owner_.env_.stop.stop_requested()) {
-      return true;
-    }
-    pass();
-    worker_->wait();
-    worker_->reconcile();
-    worker_->wait();
-    if (!owner_.env_.stop.stop_requested()) {
-      register_now();
-    }
-    return fine_ && !offering_.breaker().is_open();
-  }
-
-  void run() {
-    const base::steady_time start = owner_.env_.clock.steady();
-    base::steady_time reconcile_at = start;
-    base::steady_time register_at = start;
-    std::optional<base::steady_time> last;
-    while (!owner_.env_.stop.stop_requested()) {
-      if (is_due(last)) {
-        pass();
-        last = owner_.env_.clock.steady();
-      }
-      const base::steady_time now = owner_.env_.clock.steady();
-      if (now >= reconcile_at) {
-        worker_->reconcile();
-        reconcile_at = now + owner_.options_.periods.reconciliation;
-      }
-      if (now >= register_at && !owner_.env_.stop.stop_requested()) {
-        register_now();
-        register_at = owner_.env_.clock.steady() + registration_interval;
-      }
-      owner_.env_.pause(tick);
-    }
-    worker_->wait();
-  }
-
-private:
-  std::chrono::milliseconds period() const {
-    const periods& p = owner_.options_.periods;
-    return mode_ == mode::order_process     ? p.order_process
-           : mode_ == mode::membership_sync ? p.membership_sync
-                                            : p.report;
-  }
-
-  bool is_due(const std::optional<base::steady_time>& last) const {
-    const base::steady_time now = owner_.env_.clock.steady();
-    if (!last || now - *last >= period()) {
-      return true;
-    }
-    const std::optional<base::steady_time> early = worker_->next_due();
-    return fine_ && early && *early <= now && now - *last >= closest_passes;
-  }
-
-  void pass() {
-    const progress_board::activity activity =
-        owner_.progress_.begin("pass of " + offering_.config().name, longest_pass);
-    base::result<void> answer = worker_->pass();
-    fine_ = answer.has_value();
-    if (!fine_ && !owner_.env_.stop.stop_requested()) {
-      log_.failure(observe::level::error, "offering could not run", answer.error());
-    }
-  }
-
-  void register_now() {
-    const std::lock_guard one_mode(offering_.registration());
-    const base::result<void> answer = waldur_->register_agent(
-        name_of(mode_),
-        worker_->processor(),
-        "siteagent." + std::string(worker_->plugin_id()),
-        owner_.started_at_
-    );
-    const base::steady_time now = owner_.env_.clock.steady();
-    if (!answer && (!complained_ || now - *complained_ >= complaint_interval)) {
-      log_.failure(
-          observe::level::warning, "the agent could not be registered in Waldur", answer.error()
-      );
-      complained_ = now;
-    }
-  }
-
-  agent& owner_;
-  offering_context& offering_;
-  const mode mode_;
-  std::unique_ptr<portal> waldur_;
-  std::unique_ptr<mode_worker> worker_;
-  const observe::logger log_;
-  bool fine_ = true;
-  std::optional<base::steady_time> complained_;
-};
-
 agent::agent(
     const config::agent_config& config,
     agent_options options,
-    portal_factory portals,
-    const backend_factory& backends,
+    agent_parts parts,
     const base::clock& clock,
     waiter& waits,
     const std::stop_token& stop
 )
-    : options_(std::move(options)), portals_(std::move(portals)), progress_(clock),
-      pool_(options_.workers),
-      upkeep_pool_(options_.workers), env_{clock, waits, stop, progress_, locks_, pool_},
-      upkeep_{clock, waits, stop, progress_, locks_, upkeep_pool_},
-      started_at_(base::to_rfc3339(clock.wall())) {
-  const agent_settings settings{
-      config.timezone, config.reporting_periods, config.expose_backend_error_details};
+    : options_(std::move(options)), started_at_(base::to_rfc3339(clock.wall())), progress_(clock),
+      pool_(options_.workers), upkeep_pool_(options_.workers),
+      turn_pool_(options_.once ? most_single_passes : most_turns),
+      env_{clock, waits, stop, progress_, locks_, pool_},
+      upkeep_{clock, waits, stop, progress_, locks_, upkeep_pool_}, registrar_(env_) {
   for (const config::offering& offering : config.offerings) {
-    offerings_.push_back(std::make_unique<offering_context>(offering, settings, backends, env_));
+    base::error failure;
+    std::unique_ptr<unit> made = make_unit(offering, config, parts, &failure);
+    if (!made) {
+      observe::logger("agent")
+          .with("offering", offering.name)
+          .failure(observe::level::error, "offering could not run", failure);
+      fine_ = false;
+      continue;
+    }
+    units_.push_back(std::move(made));
   }
 }
 
 agent::~agent() = default;
 
-bool agent::drive(loop& l) const {
-  try {
-    if (options_.once) {
-      return l.run_once();
-    }
-    l.run();
-    return true;
-  } catch (const std::exception& e) {
-    observe::logger("agent").error(
-        "a loop ended with an exception; this is a bug", {{"error", e.what()}}
-    );
-    return false;
+// Null: `failure` says why.
+std::unique_ptr<agent::unit> agent::make_unit(
+    const config::offering& offering,
+    const config::agent_config& config,
+    const agent_parts& parts,
+    base::error* failure
+) {
+  auto made = std::make_unique<unit>();
+  made->digest = offering.digest ^ (config.digest * 31U);
+  made->offering =
+      std::make_unique<offering_context>(offering, settings_of(config), parts.backends, env_);
+  if (parts.leases) {
+    made->lease = parts.leases(offering);
+    made->offering->set_lease([lease = made->lease] { return lease->is_held(); });
   }
+  for (const mode m : options_.modes) {
+    if (!takes_part(*made->offering, m)) {
+      continue;
+    }
+    base::result<std::unique_ptr<portal>> waldur = parts.portals(offering, m);
+    if (!waldur) {
+      *failure = std::move(waldur).error();
+      return nullptr;
+    }
+    auto s = std::make_unique<slot>();
+    s->job = std::make_unique<track>(
+        *made->offering, m, options_.periods, *std::move(waldur), env_, upkeep_, started_at_
+    );
+    made->slots.push_back(std::move(s));
+  }
+  return made;
+}
+
+base::result<void> agent::open_plugins(const unit& u) const {
+  for (const std::unique_ptr<slot>& s : u.slots) {
+    const auto opened = u.offering->backend_for(s->job->worker().plugin_id());
+    if (!opened) {
+      return opened.error();
+    }
+  }
+  return {};
 }
 
 bool agent::run() {
-  bool fine = true;
-  for (const std::unique_ptr<offering_context>& offering : offerings_) {
-    for (const mode m : options_.modes) {
-      if (!takes_part(*offering, m)) {
-        continue;
-      }
-      base::result<std::unique_ptr<portal>> waldur = portals_(offering->config(), m);
-      if (!waldur) {
-        offering->log().failure(observe::level::error, "offering could not run", waldur.error());
-        fine = false;
-        continue;
-      }
-      loops_.push_back(std::make_unique<loop>(*this, *offering, m, *std::move(waldur)));
+  try {
+    if (options_.once) {
+      return run_once();
     }
+    run_on();
+  } catch (const std::exception& e) {
+    observe::logger("agent").error(
+        "the scheduler ended with an exception; this is a bug", {{"error", e.what()}}
+    );
+    fine_ = false;
   }
-  std::atomic<bool> all_fine{fine};
+  return fine_;
+}
+
+bool agent::run_once() {
+  for (const std::unique_ptr<unit>& u : units_) {
+    // The modes of an offering one after the other: what the orders made is there when it is
+    // metered.
+    turn_pool_.submit(turns_, [this, &u] {
+      for (const std::unique_ptr<slot>& s : u->slots) {
+        const bool fine = s->job->run_once();
+        const std::lock_guard lock(mutex_);
+        fine_ = fine_ && fine;
+      }
+    });
+  }
+  turns_.wait();
+  return fine_;
+}
+
+void agent::run_on() {
   {
-    std::vector<std::jthread> threads;
-    for (auto first = loops_.begin(); first != loops_.end();) {
-      // A single pass takes the modes of an offering one after the other: what the orders made is
-      // there when it is metered. Running on, each mode has its own thread.
-      auto last =
-          options_.once
-              ? std::find_if(
-                    first, loops_.end(), [&](const auto& l) { return !l->same_offering(**first); }
-                )
-              : first + 1;
-      threads.emplace_back([this, first, last, &all_fine] {
-        for (auto l = first; l != last; ++l) {
-          if (!drive(**l)) {
-            all_fine = false;
-          }
-        }
-      });
-      first = last;
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<unit>& u : units_) {
+      start(*u);
     }
   }
-  loops_.clear();
-  return all_fine;
+  {
+    progress_board::activity alive = progress_.begin("scheduler", longest_tick);
+    while (!env_.stop.stop_requested()) {
+      alive.touch();
+      let_go();
+      find_due();
+      hand_out();
+      env_.pause(tick);
+    }
+  }
+  turns_.wait();
+  std::vector<std::unique_ptr<unit>> last;
+  {
+    const std::lock_guard lock(mutex_);
+    ready_.clear();
+    last.swap(units_);
+  }
+  for (const std::unique_ptr<unit>& u : last) {
+    close(*u);
+  }
+  farewells_.wait();
+}
+
+void agent::start(const unit& u) {
+  for (const std::unique_ptr<slot>& s : u.slots) {
+    if (registration* r = s->job->find_registration()) {
+      registrar_.add(*r);
+    }
+  }
+}
+
+void agent::close(unit& u) {
+  for (const std::unique_ptr<slot>& s : u.slots) {
+    s->job->wait();
+    if (registration* r = s->job->find_registration()) {
+      registrar_.remove(*r);
+    }
+  }
+}
+
+void agent::find_due() {
+  const std::lock_guard lock(mutex_);
+  for (const std::unique_ptr<unit>& u : units_) {
+    for (const std::unique_ptr<slot>& s : u->slots) {
+      if (s->at == slot::state::idle && s->job->is_due()) {
+        s->at = slot::state::ready;
+        ready_.push_back(s.get());
+      }
+    }
+  }
+}
+
+void agent::hand_out() {
+  const base::steady_time now = env_.clock.steady();
+  const std::lock_guard lock(mutex_);
+  auto young_turns =
+      static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const slot* s) {
+        return now - s->started < young;
+      }));
+  for (; !ready_.empty() && young_turns < most_young_turns; ++young_turns) {
+    slot* const next = ready_.front();
+    ready_.pop_front();
+    next->at = slot::state::running;
+    next->started = now;
+    running_.push_back(next);
+    turn_pool_.submit(turns_, [this, next] { turn(*next); });
+  }
+}
+
+void agent::turn(slot& s) {
+  try {
+    if (s.job->is_due()) { // a retired offering is not
+      s.job->turn();
+    }
+  } catch (const std::exception& e) {
+    observe::logger("agent").error(
+        "a pass ended with an exception; this is a bug", {{"error", e.what()}}
+    );
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    s.at = slot::state::idle;
+    std::erase(running_, &s);
+  }
+  hand_out(); // `s` may be gone
+}
+
+void agent::let_go() {
+  std::vector<std::shared_ptr<unit>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::unique_ptr<unit>& u : units_) {
+      const bool is_over =
+          u->is_retired && std::all_of(u->slots.begin(), u->slots.end(), [](const auto& s) {
+            return s->at == slot::state::idle && s->job->is_idle();
+          });
+      if (is_over) {
+        gone.push_back(std::move(u));
+      }
+    }
+    std::erase(units_, nullptr);
+    // What the new settings had to leave alone, because the old ones were at work, is theirs now.
+    for (const std::shared_ptr<unit>& old : gone) {
+      for (const std::unique_ptr<unit>& u : units_) {
+        if (!u->is_retired && u->offering->config().uuid == old->offering->config().uuid) {
+          std::for_each(u->slots.begin(), u->slots.end(), [](const auto& s) { s->job->hurry(); });
+        }
+      }
+    }
+  }
+  for (std::shared_ptr<unit>& u : gone) {
+    // A plugin may take its time to close; shared because tasks are copied.
+    upkeep_pool_.submit(farewells_, [this, u] {
+      close(*u);
+      u->offering->log().info("offering is closed; its old settings are used no more");
+    });
+  }
+}
+
+base::result<reload_summary>
+agent::reconfigure(const config::agent_config& config, agent_parts parts) {
+  reload_summary summary;
+  std::multiset<std::size_t> running;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<unit>& u : units_) {
+      if (!u->is_retired) {
+        running.insert(u->digest);
+      }
+    }
+  }
+  std::vector<std::unique_ptr<unit>> fresh;
+  std::multiset<std::size_t> kept;
+  for (const config::offering& offering : config.offerings) {
+    const std::size_t digest = offering.digest ^ (config.digest * 31U);
+    if (const auto same = running.find(digest); same != running.end()) {
+      kept.insert(digest);
+      running.erase(same);
+      continue;
+    }
+    base::error failure;
+    std::unique_ptr<unit> made = make_unit(offering, config, parts, &failure);
+    base::result<void> opened = made ? open_plugins(*made) : base::result<void>(failure);
+    if (!opened) {
+      return base::with_context(std::move(opened).error(), "offering '" + offering.name + "'");
+    }
+    fresh.push_back(std::move(made));
+  }
+  summary.kept = kept.size();
+  summary.added = fresh.size();
+  const std::lock_guard lock(mutex_);
+  for (const std::unique_ptr<unit>& u : units_) {
+    if (u->is_retired) {
+      continue;
+    }
+    if (const auto same = kept.find(u->digest); same != kept.end()) {
+      kept.erase(same);
+      continue;
+    }
+    ++summary.retired;
+    u->is_retired = true;
+    u->offering->retire();
+    std::for_each(u->slots.begin(), u->slots.end(), [](const auto& s) { s->job->retire(); });
+  }
+  for (std::unique_ptr<unit>& u : fresh) {
+    start(*u);
+    units_.push_back(std::move(u));
+  }
+  return summary;
+}
+
+base::json agent::describe() const {
+  base::json offerings = base::json::array();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<unit>& u : units_) {
+      std::vector<const track*> tracks;
+      for (const std::unique_ptr<slot>& s : u->slots) {
+        tracks.push_back(s->job.get());
+      }
+      offerings.push_back(describe_offering(*u->offering, tracks, u->lease.get(), env_.clock));
+    }
+  }
+  return base::json::object(
+      {{"started_at", started_at_},
+       {"stuck",
+        [&] {
+          const auto stuck = progress_.find_stuck();
+          return stuck ? base::json(*stuck) : base::json();
+        }()},
+       {"workers", describe_load(pool_.current_load())},
+       {"upkeep", describe_load(upkeep_pool_.current_load())},
+       {"offerings", std::move(offerings)}}
+  );
+}
+
+bool agent::is_idle() const {
+  return pool_.is_idle() && upkeep_pool_.is_idle() && turn_pool_.is_idle();
 }
 
 } // namespace siteagent::agent

@@ -140,8 +140,8 @@ int run_agent(const command_line& line) {
   agent::agent agent(
       *config,
       std::move(options),
-      make_portals(stop.get_token()),
-      make_backends(*config, line.plugin_directories),
+      agent::agent_parts{
+          make_portals(stop.get_token()), make_backends(*config, line.plugin_directories)},
       base::real_clock(),
       agent::real_waiter(),
       stop.get_token()

@@ -21,6 +21,7 @@
 #include "core/net/transport.hpp"
 #include "core/waldur/people.hpp"
 #include "core/waldur/types.hpp"
+#include "core/waldur/usage.hpp"
 
 #include <chrono>
 #include <functional>
@@ -99,15 +100,32 @@ public:
       const base::uuid& resource, std::string_view date, const std::vector<usage_item>& usages
   ); // [G2]
 
-  // Registration, best effort [N1-N5]: identity, service, processor. `version` of this agent.
-  base::result<void> register_agent(
+  // The shares of single users (client_usage.cpp).
+  base::result<std::vector<user_usage>>
+  list_user_usages(const base::uuid& resource, std::string_view billing_period); // [G5]
+  base::result<void> set_user_usages(
+      const base::uuid& component_usage, const std::vector<user_usage_item>& items
+  ); // [G3]
+  base::result<void>
+  set_user_usage(const base::uuid& component_usage, const user_usage_item& item); // [G4]
+
+  // Registration (client_registration.cpp). [N1-N4] The service of the offering's identity, which
+  // is found or made first and told `build` once per client.
+  base::result<base::uuid> register_service(
       const base::uuid& offering,
-      std::string_view mode,
-      std::string_view processor,
-      std::string_view backend_type,
-      std::string_view version,
-      std::string_view last_restarted
+      const agent_build& build,
+      std::string_view name,
+      std::string_view mode
   );
+  // [N5] At most 100 characters of `backend_type` are sent.
+  base::result<void> register_processor(
+      const base::uuid& service,
+      std::string_view name,
+      std::string_view backend_type,
+      std::string_view backend_version
+  );
+  base::result<void>
+  set_statistics(const base::uuid& service, const base::json& statistics); // [N6]
 
   // Events (client_events.cpp). The registrations find or make the agent's identity first.
   // [6.3] One queue for all types. Errors beyond those above: 404 and 405 = an older server; 400 =

@@ -23,44 +23,6 @@ base::error without_member(const std::string& what, std::string_view member) {
 
 } // namespace
 
-base::result<base::uuid>
-client::impl::identity_of(const base::uuid& offering_id, const agent_build& build) {
-  const std::lock_guard lock(identities_mutex);
-  const auto known = identities.find(offering_id);
-  if (known != identities.end()) {
-    return known->second;
-  }
-  base::result<base::uuid> id =
-      find_or_create_identity(offering_id, build.version, build.last_restarted);
-  if (id) {
-    identities.emplace(offering_id, *id);
-  }
-  return id;
-}
-
-base::result<json> client::impl::post_to_identity(
-    const std::string& what,
-    const base::uuid& offering_id,
-    const agent_build& build,
-    std::string_view action,
-    const json& body
-) {
-  for (bool is_second_try = false;; is_second_try = true) {
-    base::result<base::uuid> identity = identity_of(offering_id, build);
-    if (!identity) {
-      return std::move(identity).error();
-    }
-    base::result<json> answer =
-        http.write(what, "POST", item(identities_path, *identity, action), &body, {200, 201});
-    // 404 is the server's word for "no such call" and for "no such identity": look once again.
-    if (answer || answer.error().http_status != 404 || is_second_try) {
-      return answer;
-    }
-    const std::lock_guard lock(identities_mutex);
-    identities.erase(offering_id);
-  }
-}
-
 base::result<event_queue> client::register_queue(
     const base::uuid& offering_id,
     const agent_build& build,

@@ -105,12 +105,12 @@ struct client::impl {
     return done(http.write(what, "POST", path, body, {success}));
   }
 
-  base::result<base::uuid> find_or_create_identity(
-      const base::uuid& offering, std::string_view version, std::string_view last_restarted
-  );
-
-  // client_events.cpp
+  // client_registration.cpp
+  base::result<base::uuid>
+  find_or_create_identity(const base::uuid& offering, const agent_build& build);
+  base::result<base::uuid> try_identity(const base::uuid& offering, const agent_build& build);
   base::result<base::uuid> identity_of(const base::uuid& offering, const agent_build& build);
+  // A call of the identity; 404 may mean that somebody deleted it: then it is made once again.
   base::result<json> post_to_identity(
       const std::string& what,
       const base::uuid& offering,

@@ -6,9 +6,29 @@
 
 namespace siteagent::waldur {
 
-base::result<base::uuid> client::impl::find_or_create_identity(
-    const base::uuid& offering_id, std::string_view version, std::string_view last_restarted
-) {
+namespace {
+
+json dependencies_of(const agent_build& build) {
+  json list = json::array();
+  for (const auto& [package, version] : build.dependencies) {
+    list.push_back(json::object({{"package", package}, {"version", version}}));
+  }
+  return list;
+}
+
+} // namespace
+
+// Another agent, or another part of this one, may create it between our look and our word.
+base::result<base::uuid>
+client::impl::find_or_create_identity(const base::uuid& offering_id, const agent_build& build) {
+  base::result<base::uuid> made = try_identity(offering_id, build);
+  const bool is_taken =
+      !made && (made.error().http_status == 400 || made.error().http_status == 409);
+  return is_taken ? try_identity(offering_id, build) : std::move(made);
+}
+
+base::result<base::uuid>
+client::impl::try_identity(const base::uuid& offering_id, const agent_build& build) {
   const std::string what = "register the agent for offering " + offering_id.hex();
   std::string name = "agent-" + offering_id.hex();
   std::optional<base::uuid> known;
@@ -31,9 +51,9 @@ base::result<base::uuid> client::impl::find_or_create_identity(
   const json body = json::object(
       {{"offering", offering_id.hex()},
        {"name", name},
-       {"version", version},
-       {"last_restarted", last_restarted},
-       {"dependencies", json::array()},
+       {"version", build.version},
+       {"last_restarted", build.last_restarted},
+       {"dependencies", dependencies_of(build)},
        {"config_file_path", ""},
        {"config_file_content", ""}}
   );
@@ -49,45 +69,88 @@ base::result<base::uuid> client::impl::find_or_create_identity(
   return id ? id : base::with_context(id.error(), "waldur: " + what);
 }
 
-base::result<void> client::register_agent(
-    const base::uuid& offering_id,
-    std::string_view mode,
-    std::string_view processor,
-    std::string_view backend_type,
-    std::string_view version,
-    std::string_view last_restarted
-) {
-  const std::string what = "register " + std::string(mode) + " for offering " + offering_id.hex();
-  const std::lock_guard lock(impl_->identities_mutex);
-  auto known = impl_->identities.find(offering_id);
-  if (known == impl_->identities.end()) {
-    const auto id = impl_->find_or_create_identity(offering_id, version, last_restarted);
-    if (!id) {
-      return id.error();
-    }
-    known = impl_->identities.emplace(offering_id, *id).first;
+base::result<base::uuid>
+client::impl::identity_of(const base::uuid& offering_id, const agent_build& build) {
+  const std::lock_guard lock(identities_mutex);
+  const auto known = identities.find(offering_id);
+  if (known != identities.end()) {
+    return known->second;
   }
-  const json service = json::object({{"name", mode}, {"mode", mode}});
-  const auto answer = impl_->http.write(
-      what, "POST", item(identities_path, known->second, "register_service"), &service, {200, 201}
+  base::result<base::uuid> id = find_or_create_identity(offering_id, build);
+  if (id) {
+    identities.emplace(offering_id, *id);
+  }
+  return id;
+}
+
+base::result<json> client::impl::post_to_identity(
+    const std::string& what,
+    const base::uuid& offering_id,
+    const agent_build& build,
+    std::string_view action,
+    const json& body
+) {
+  for (bool is_second_try = false;; is_second_try = true) {
+    base::result<base::uuid> identity = identity_of(offering_id, build);
+    if (!identity) {
+      return std::move(identity).error();
+    }
+    base::result<json> answer =
+        http.write(what, "POST", item(identities_path, *identity, action), &body, {200, 201});
+    // 404 is the server's word for "no such call" and for "no such identity": look once again.
+    if (answer || answer.error().http_status != 404 || is_second_try) {
+      return answer;
+    }
+    const std::lock_guard lock(identities_mutex);
+    identities.erase(offering_id);
+  }
+}
+
+base::result<base::uuid> client::register_service(
+    const base::uuid& offering_id,
+    const agent_build& build,
+    std::string_view name,
+    std::string_view mode
+) {
+  const std::string what = "register " + std::string(name) + " for offering " + offering_id.hex();
+  const base::result<json> answer = impl_->post_to_identity(
+      what, offering_id, build, "register_service", json::object({{"name", name}, {"mode", mode}})
   );
   if (!answer) {
-    impl_->identities.erase(known); // somebody may have deleted it
     return answer.error();
   }
-  const auto service_id = required_uuid(*answer, "uuid");
-  if (!service_id) {
-    return base::with_context(service_id.error(), "waldur: " + what);
-  }
+  const auto id = required_uuid(*answer, "uuid");
+  return id ? id : base::with_context(id.error(), "waldur: " + what);
+}
+
+base::result<void> client::register_processor(
+    const base::uuid& service,
+    std::string_view name,
+    std::string_view backend_type,
+    std::string_view backend_version
+) {
   constexpr std::size_t longest_type = 100;
   const json body = json::object(
-      {{"name", processor},
+      {{"name", name},
        {"backend_type", base::truncated(backend_type, longest_type)},
-       {"backend_version", version}}
+       {"backend_version", backend_version}}
   );
   return done(impl_->http.write(
-      what, "POST", item(services_path, *service_id, "register_processor"), &body, {200, 201}
+      "register processor " + std::string(name) + " of service " + service.hex(),
+      "POST",
+      item(services_path, service, "register_processor"),
+      &body,
+      {200, 201}
   ));
+}
+
+base::result<void> client::set_statistics(const base::uuid& service, const json& statistics) {
+  const json body = json::object({{"statistics", statistics}});
+  return impl_->post(
+      "set statistics of service " + service.hex(),
+      item(services_path, service, "set_statistics"),
+      &body
+  );
 }
 
 } // namespace siteagent::waldur

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace siteagent::waldur {
@@ -80,7 +81,8 @@ struct plan {
 struct component_usage {
   base::uuid uuid;
   std::string type;
-  std::string usage; // decimal text
+  std::string usage;               // decimal text
+  std::string billing_period = {}; // "2026-11-01"; "" = not shown
 };
 
 struct usage_item {
@@ -104,7 +106,8 @@ struct event_queue {
 // What an agent's identity shows of the process behind it.
 struct agent_build {
   std::string version;
-  std::string last_restarted; // RFC 3339
+  std::string last_restarted; // RFC 3339, of the process
+  std::vector<std::pair<std::string, std::string>> dependencies = {}; // package, version
 };
 
 } // namespace siteagent::waldur

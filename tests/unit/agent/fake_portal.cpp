@@ -400,11 +400,43 @@ result<void> fake_portal::set_usage(
   return {};
 }
 
-result<void> fake_portal::register_agent(
-    std::string_view mode, std::string_view processor, std::string_view, std::string_view
+result<base::uuid> fake_portal::register_service(
+    const waldur::agent_build& build, std::string_view name, std::string_view mode
 ) {
-  note("register " + std::string(mode) + " " + std::string(processor));
+  {
+    const std::lock_guard lock(mutex_);
+    builds.push_back(build);
+  }
+  note("register service " + std::string(name) + " " + std::string(mode));
   if (auto e = enter("register")) {
+    return *e;
+  }
+  return uuid_of(900);
+}
+
+result<void> fake_portal::register_processor(
+    const base::uuid&,
+    std::string_view name,
+    std::string_view backend_type,
+    std::string_view backend_version
+) {
+  note(
+      "register processor " + std::string(name) + " " + std::string(backend_type) + " " +
+      std::string(backend_version)
+  );
+  if (auto e = enter("register_processor")) {
+    return *e;
+  }
+  return {};
+}
+
+result<void> fake_portal::set_statistics(const base::uuid&, const base::json& given) {
+  {
+    const std::lock_guard lock(mutex_);
+    statistics.push_back(given);
+  }
+  note("set_statistics");
+  if (auto e = enter("set_statistics")) {
     return *e;
   }
   return {};

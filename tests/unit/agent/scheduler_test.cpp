@@ -61,9 +61,15 @@ protected:
   }
 
   bool run() {
-    agent a(
-        config,
-        options,
+    agent a(config, options, parts(), w.clock, waits, w.stop.get_token());
+    if (patient && !options.once) {
+      waits.follow(&a);
+    }
+    return a.run();
+  }
+
+  agent_parts parts() {
+    return {
         [this](const config::offering& offering, mode) -> base::result<std::unique_ptr<portal>> {
           if (offering.name == "No Waldur") {
             return failure(error_code::invalid, "no such address");
@@ -76,15 +82,7 @@ protected:
             return failure(error_code::invalid, "plugin refused");
           }
           return std::shared_ptr<backend>(w.cloud);
-        },
-        w.clock,
-        waits,
-        w.stop.get_token()
-    );
-    if (patient && !options.once) {
-      waits.follow(&a);
-    }
-    return a.run();
+        }};
   }
 
   std::unique_ptr<portal> make_view();
@@ -176,11 +174,7 @@ public:
     return p_.set_usage(r, d, u);
   }
 
-  base::result<void> register_agent(
-      std::string_view m, std::string_view p, std::string_view b, std::string_view l
-  ) override {
-    return p_.register_agent(m, p, b, l);
-  }
+  registry* find_registry() override { return p_.find_registry(); }
 
 private:
   fake_portal& p_;
@@ -197,9 +191,12 @@ TEST_F(scheduler_test, one_pass_of_everything_carries_out_sweeps_and_registers) 
   EXPECT_THAT(
       w.waldur.writes("register"),
       ElementsAre(
-          "register order_process OfferingOrderProcessor",
-          "register membership_sync OfferingMembershipProcessor",
-          "register report OfferingReportProcessor"
+          "register service order_process order_process",
+          "register processor OfferingOrderProcessor siteagent.fake 1.2.3",
+          "register service membership_sync membership_sync",
+          "register processor OfferingMembershipProcessor siteagent.fake 1.2.3",
+          "register service report report",
+          "register processor OfferingReportProcessor siteagent.fake 1.2.3"
       )
   );
 }
@@ -240,7 +237,10 @@ TEST_F(scheduler_test, roles_that_are_off_and_offerings_by_events_are_left_out) 
   EXPECT_EQ(w.waldur.state_of(1), "pending-provider");
   EXPECT_THAT(
       w.waldur.writes("register"),
-      ElementsAre("register membership_sync OfferingMembershipProcessor")
+      ElementsAre(
+          "register service membership_sync membership_sync",
+          "register processor OfferingMembershipProcessor siteagent.fake 1.2.3"
+      )
   );
 }
 

@@ -7,6 +7,7 @@
 #include "core/agent/environment.hpp"
 #include "core/agent/offering_context.hpp"
 #include "core/agent/portal.hpp"
+#include "core/agent/registration.hpp"
 
 #include <deque>
 #include <functional>
@@ -26,7 +27,7 @@ base::error failure(base::error_code code, std::string message = "scripted");
 base::error http_failure(int status, std::string message = "scripted");
 
 // Waldur in memory. Every write is journaled as "name uuid [argument]", also when it fails.
-class fake_portal final : public portal {
+class fake_portal final : public portal, public registry {
 public:
   waldur::order& add_order(unsigned n, const std::string& type, const std::string& state);
   waldur::resource& add_resource(unsigned n, const std::string& state = "Creating");
@@ -51,6 +52,8 @@ public:
   std::map<std::string, std::string> keys;
   std::map<std::string, std::vector<waldur::component_usage>> usages; // by billing period
   std::vector<std::string> erred_texts;
+  std::vector<waldur::agent_build> builds;
+  std::vector<base::json> statistics;
   std::map<base::uuid, std::vector<waldur::endpoint>> endpoints;
 
   base::result<std::vector<waldur::order>> list_orders() override;
@@ -85,12 +88,19 @@ public:
       std::string_view date,
       const std::vector<waldur::usage_item>& items
   ) override;
-  base::result<void> register_agent(
-      std::string_view mode,
-      std::string_view processor,
-      std::string_view backend_type,
-      std::string_view last_restarted
+
+  registry* find_registry() override { return this; }
+
+  base::result<base::uuid> register_service(
+      const waldur::agent_build& build, std::string_view name, std::string_view mode
   ) override;
+  base::result<void> register_processor(
+      const base::uuid& service,
+      std::string_view name,
+      std::string_view backend_type,
+      std::string_view backend_version
+  ) override;
+  base::result<void> set_statistics(const base::uuid& service, const base::json& given) override;
 
 private:
   // Hook, count, scripted failure.
@@ -137,6 +147,8 @@ public:
   std::chrono::milliseconds deadline_of(host::operation op) const override;
 
   std::string plugin_id() const override { return "fake"; }
+
+  std::string plugin_version() const override { return "1.2.3"; }
 
 private:
   emitted behave(host::operation op, const host::call_request& request);

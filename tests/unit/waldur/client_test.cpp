@@ -289,14 +289,16 @@ TEST_F(waldur_client, gets_one_resource) {
 // Registration
 
 base::result<void> registered(client& c) {
-  return c.register_agent(
+  const auto service = c.register_service(
       offering_id,
+      {"2.0.0", "2026-11-01T00:00:00Z", {{"null", "2.0.1"}}},
       "order_process",
-      "OfferingOrderProcessor",
-      std::string(150, 'b'),
-      "2.0.0",
-      "2026-11-01T00:00:00Z"
+      "order_process"
   );
+  if (!service) {
+    return service.error();
+  }
+  return c.register_processor(*service, "OfferingOrderProcessor", std::string(150, 'b'), "2.0.1");
 }
 
 const std::string identity_body = R"({"uuid":"000000000000000000000000000000a1"})";
@@ -321,7 +323,7 @@ TEST_F(waldur_client, registers_identity_service_and_processor) {
   );
   EXPECT_EQ(
       request(2).body,
-      R"({"offering":"e2ef0000000000000000000000000201","name":"agent-e2ef0000000000000000000000000201","version":"2.0.0","last_restarted":"2026-11-01T00:00:00Z","dependencies":[],"config_file_path":"","config_file_content":""})"
+      R"({"offering":"e2ef0000000000000000000000000201","name":"agent-e2ef0000000000000000000000000201","version":"2.0.0","last_restarted":"2026-11-01T00:00:00Z","dependencies":[{"package":"null","version":"2.0.1"}],"config_file_path":"","config_file_content":""})"
   );
   EXPECT_EQ(
       request(3).url,
@@ -335,7 +337,7 @@ TEST_F(waldur_client, registers_identity_service_and_processor) {
   EXPECT_EQ(
       request(4).body,
       R"({"name":"OfferingOrderProcessor","backend_type":")" + std::string(100, 'b') +
-          R"(","backend_version":"2.0.0"})"
+          R"(","backend_version":"2.0.1"})"
   );
 }
 
@@ -358,12 +360,32 @@ TEST_F(waldur_client, looks_the_identity_up_again_after_it_was_deleted) {
   http->expect(answer(200, "[" + identity_body + "]"));
   http->expect(answer(200, identity_body));
   http->expect(answer(404));
-  EXPECT_EQ(registered(waldur()).error().code, error_code::not_found);
   http->expect(answer(200, "[" + identity_body + "]"));
   http->expect(answer(200, identity_body));
   http->expect(answer(200, service_body));
   http->expect(answer(200, "{}"));
   EXPECT_TRUE(registered(waldur()).has_value());
+}
+
+TEST_F(waldur_client, takes_the_identity_that_another_agent_made_meanwhile) {
+  http->expect(answer(200, "[]"));
+  http->expect(answer(200, "[]"));
+  http->expect(answer(409, R"({"name":["exists"]})"));
+  http->expect(answer(200, "[" + identity_body + "]"));
+  http->expect(answer(200, identity_body));
+  http->expect(answer(200, service_body));
+  http->expect(answer(200, "{}"));
+  EXPECT_TRUE(registered(waldur()).has_value());
+}
+
+TEST_F(waldur_client, sets_the_statistics_of_a_service) {
+  http->expect(answer(200, "{}"));
+  ASSERT_TRUE(waldur().set_statistics(resource_id, json::object({{"queue_depth", 3}})));
+  EXPECT_EQ(
+      request(0).url,
+      root + "marketplace-site-agent-services/" + resource_id.hex() + "/set_statistics/"
+  );
+  EXPECT_EQ(request(0).body, R"({"statistics":{"queue_depth":3}})");
 }
 
 TEST_F(waldur_client, reports_registration_answers_without_a_uuid) {
