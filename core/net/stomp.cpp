@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+// The streams of a STOMP session: TCP, proxy, TLS and Boost.Beast's WebSocket.
+#include "core/net/stomp.hpp"
+
+#include "core/net/certificate_trust.hpp"
+#include "core/net/resolver.hpp"
+#include "core/net/stomp_rules.hpp"
+#include "core/net/stomp_session.hpp"
+#include "core/net/tunnel.hpp"
+
+#include <utility> // Asio of Boost 1.74 needs std::exchange and does not include it
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/beast/websocket.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+namespace siteagent::net {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+using base::error_code;
+using failure = boost::system::error_code;
+using steady = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// An address that swallows packets must leave time for the next one.
+constexpr auto longest_attempt = 10s;
+constexpr auto longest_goodbye = 2s;
+
+// As the Host header has it.
+std::string authority_text(const stomp_options& o) {
+  const bool is_v6 = o.host.find(':') != std::string::npos;
+  const std::string host = is_v6 ? "[" + o.host + "]" : o.host;
+  return o.port == (o.use_tls ? 443 : 80) ? host : host + ":" + std::to_string(o.port);
+}
+
+using plain_stream = tcp::socket;
+using tls_stream = beast::ssl_stream<tcp::socket>;
+
+template <class Stream>
+class session_over final : public session_base {
+  static constexpr bool is_tls = std::is_same_v<Stream, tls_stream>;
+
+public:
+  session_over(stomp_options o, stomp_message_handler on_message, stomp_end_handler on_end)
+
+      requires(!is_tls)
+      : session_base(std::move(o), std::move(on_message), std::move(on_end)), web_(context_) {}
+
+  session_over(
+      stomp_options o,
+      stomp_message_handler on_message,
+      stomp_end_handler on_end,
+      const certificate_store& store
+  )
+
+      requires(is_tls)
+      : session_base(std::move(o), std::move(on_message), std::move(on_end)),
+        web_(context_, tls_context(store)) {}
+
+  ~session_over() override { finish(); }
+
+  session_over(const session_over&) = delete;
+  session_over& operator=(const session_over&) = delete;
+
+  base::result<void> open() {
+    deadline_ = steady::now() + options_.connect_timeout;
+    if (auto r = reach(); !r) {
+      return r;
+    }
+    if (auto r = shake_tls(); !r) {
+      return r;
+    }
+    if (auto r = shake_web_socket(); !r) {
+      return r;
+    }
+    const auto beats = log_in();
+    if (!beats) {
+      return beats.error();
+    }
+    watch(*beats);
+    start(*beats);
+    return {};
+  }
+
+private:
+  tcp::socket& socket() { return beast::get_lowest_layer(web_); }
+
+  void start_read() override {
+    web_.async_read_some(asio::buffer(incoming_), [this](failure e, std::size_t size) {
+      on_read(e, size);
+    });
+  }
+
+  void start_write(const std::string& bytes) override {
+    web_.async_write(asio::buffer(bytes), [this](failure e, std::size_t) { on_written(e); });
+  }
+
+  base::error why_reading_failed(failure e) const override {
+    if (e == websocket::error::closed) {
+      const std::string why = close_reason();
+      return transient("the broker closed the connection" + (why.empty() ? "" : ": " + why));
+    }
+    if (e == beast::error::timeout) {
+      return transient("no answer from the broker to the WebSocket's ping");
+    }
+    if (e == websocket::error::bad_frame_payload) {
+      return {
+          .code = error_code::permanent,
+          .message = "a message of the queue is no UTF-8; remove it from the queue"};
+    }
+    return transient("the connection ended: " + e.message());
+  }
+
+  // What the close frame says, "" without one.
+  std::string close_reason() const {
+    const auto& reason = web_.reason().reason;
+    return {reason.data(), reason.size()};
+  }
+
+  void cut() override {
+    failure ignored;
+    socket().close(ignored);
+  }
+
+  asio::ssl::context& tls_context(const certificate_store& store) {
+    tls_.emplace(asio::ssl::context::tls_client);
+    if (!store && options_.verify_certificate) {
+      tls_->set_default_verify_paths();
+    }
+    trust_.apply(tls_->native_handle(), store);
+    return *tls_;
+  }
+
+  // A connection to the broker, or through the proxy to it.
+  base::result<void> reach() {
+    const proxy* via =
+        options_.proxies.for_host(options_.use_tls ? "wss" : "ws", options_.host, options_.port);
+    if (via == nullptr) {
+      return dial(options_.host, options_.port);
+    }
+    if (via->kind == proxy::kind::https) {
+      return base::error{
+          .code = error_code::invalid,
+          .message = "proxy " + via->text() +
+                     ": TLS to the proxy itself is not offered for the event stream; give an "
+                     "http or socks5h proxy, or name the broker in NO_PROXY"};
+    }
+    if (auto r = dial(via->host, via->port); !r) {
+      return base::with_context(r.error(), "proxy " + via->text());
+    }
+    if (auto r = ask(*via); !r) {
+      return base::with_context(r.error(), "proxy " + via->text());
+    }
+    return {};
+  }
+
+  base::result<std::vector<std::string>> addresses_of(const std::string& host) {
+    if (is_address(host)) {
+      return std::vector<std::string>{host};
+    }
+    auto found = resolver().resolve(host, deadline_, options_.stop_requested);
+    if (!found && found.error().code == error_code::deadline) {
+      found.error().code = error_code::transient;
+    }
+    return found;
+  }
+
+  base::result<void> dial(const std::string& host, std::uint16_t port) {
+    const auto addresses = addresses_of(host);
+    if (!addresses) {
+      return addresses.error();
+    }
+    const std::string doing = "connect to " + host + ":" + std::to_string(port);
+    base::error last = transient(doing + ": the name has no address");
+    for (const std::string& address : *addresses) {
+      failure e;
+      const tcp::endpoint there(asio::ip::make_address(address, e), port);
+      cut(); // the attempt before
+      const auto until = std::min(deadline_, steady::now() + longest_attempt);
+      const auto done = step(
+          doing, [&](auto handler) { socket().async_connect(there, std::move(handler)); }, until
+      );
+      if (done && !*done) {
+        socket().set_option(tcp::no_delay(true), e);
+        return {};
+      }
+      last = done ? transient(doing + ": " + done->message() + "; check host, port and network")
+                  : done.error();
+      if (last.code == error_code::cancelled || steady::now() >= deadline_) {
+        break;
+      }
+    }
+    return last;
+  }
+
+  // The proxy connects to the broker for us.
+  base::result<void> ask(const proxy& via) {
+    std::string host = options_.host;
+    if (tunnel_handshake::wants_address(via)) {
+      const auto addresses = addresses_of(host);
+      if (!addresses) {
+        return addresses.error();
+      }
+      host = addresses->front();
+    }
+    auto talk = tunnel_handshake::start(via, host, options_.port, options_.user_agent);
+    if (!talk) {
+      return talk.error();
+    }
+    const std::string doing = "ask for " + options_.host;
+    for (;;) {
+      const std::string question = talk->take_output();
+      if (auto r = must(
+              doing,
+              [&](auto handler) {
+                asio::async_write(socket(), asio::buffer(question), std::move(handler));
+              }
+          );
+          !r) {
+        return r;
+      }
+      std::size_t size = 0;
+      const auto read = step(
+          doing,
+          [&](auto handler) {
+            socket().async_read_some(
+                asio::buffer(incoming_),
+                [&size, handler](failure e, std::size_t n) mutable {
+                  size = n;
+                  handler(e);
+                }
+            );
+          },
+          deadline_
+      );
+      if (!read) {
+        return read.error();
+      }
+      if (*read) {
+        return talk->closed_early();
+      }
+      const auto is_through = talk->receive({incoming_.data(), size});
+      if (!is_through) {
+        return is_through.error();
+      }
+      if (*is_through) {
+        return talk->early_bytes().empty()
+                   ? base::result<void>()
+                   : transient("sent more than it was asked for; check what listens there");
+      }
+    }
+  }
+
+  base::result<void> shake_tls() {
+    if constexpr (is_tls) {
+      SSL* ssl = web_.next_layer().native_handle();
+      if (is_address(options_.host)) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), options_.host.c_str());
+      } else {
+        SSL_set1_host(ssl, options_.host.c_str());
+        // As SSL_set_tlsext_host_name, which is a macro with an old cast in it.
+        SSL_ctrl(
+            ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, options_.host.data()
+        );
+      }
+      web_.next_layer().set_verify_mode(
+          options_.verify_certificate ? asio::ssl::verify_peer : asio::ssl::verify_none
+      );
+      auto r = must("TLS handshake", [&](auto handler) {
+        web_.next_layer().async_handshake(asio::ssl::stream_base::client, std::move(handler));
+      });
+      if (const auto problem = trust_.problem(); !r && problem && options_.verify_certificate) {
+        return base::error{
+            .code = error_code::permanent,
+            .message =
+                "the certificate is not trusted: " + *problem + "; check host name and CA file"};
+      }
+      return r;
+    }
+    return {};
+  }
+
+  base::result<void> shake_web_socket() {
+    // Both by us: connect() has a deadline of its own, the parser the limit (and a message is read
+    // in small pieces).
+    web_.set_option(websocket::stream_base::timeout{
+        websocket::stream_base::none(), websocket::stream_base::none(), false});
+    web_.read_message_max(0);
+    web_.set_option(websocket::stream_base::decorator([this](websocket::request_type& r) {
+      r.set(beast::http::field::sec_websocket_protocol, "v12.stomp");
+      if (!options_.user_agent.empty()) {
+        r.set(beast::http::field::user_agent, options_.user_agent);
+      }
+    }));
+    websocket::response_type answer;
+    const std::string doing = "WebSocket handshake";
+    const auto done = step(
+        doing,
+        [&](auto handler) {
+          web_.async_handshake(answer, authority_text(options_), options_.path, std::move(handler));
+        },
+        deadline_
+    );
+    if (!done) {
+      return done.error();
+    }
+    if (*done == websocket::error::upgrade_declined) {
+      return upgrade_refused(static_cast<int>(answer.result_int()));
+    }
+    if (*done == websocket::condition::handshake_failed) {
+      return base::error{
+          .code = error_code::permanent,
+          .message = doing + ": " + done->message() + "; check host, port and path"};
+    }
+    if (*done) {
+      return transient(doing + ": " + done->message() + "; check host, port and path");
+    }
+    web_.text(true);
+    return {};
+  }
+
+  // CONNECT, and what the broker says to it.
+  base::result<stomp_beats> log_in() {
+    auto greeting = to_bytes(connect_frame(options_));
+    if (!greeting) {
+      return greeting.error();
+    }
+    const std::string doing = "STOMP CONNECT";
+    auto sent = must(doing, [&](auto handler) {
+      web_.async_write(asio::buffer(*greeting), std::move(handler));
+    });
+    OPENSSL_cleanse(greeting->data(), greeting->size());
+    if (!sent) {
+      return sent.error();
+    }
+    for (;;) {
+      auto frame = parser_.next();
+      if (!frame) {
+        return frame.error();
+      }
+      if (*frame) {
+        return read_answer(**frame, options_.heartbeat);
+      }
+      std::size_t size = 0;
+      auto r = must(doing, [&](auto handler) {
+        web_.async_read_some(
+            asio::buffer(incoming_),
+            [&size, handler](failure e, std::size_t n) mutable {
+              size = n;
+              handler(e);
+            }
+        );
+      });
+      if (!r) {
+        const std::string why = close_reason();
+        return why.empty() ? r.error() : transient(doing + ": the broker hung up: " + why);
+      }
+      parser_.append({incoming_.data(), size});
+    }
+  }
+
+  // Without heart-beats from the broker the WebSocket's own pings tell whether it is there.
+  void watch(stomp_beats beats) {
+    const milliseconds idle = 2 * (options_.heartbeat.count() > 0 ? options_.heartbeat : 10s);
+    const bool is_watched = beats.expect.count() > 0;
+    web_.set_option(websocket::stream_base::timeout{
+        // Of the closing handshake, with which Beast answers a protocol error.
+        longest_goodbye,
+        is_watched ? websocket::stream_base::none() : idle,
+        !is_watched});
+  }
+
+  std::optional<asio::ssl::context> tls_;
+  verification trust_;
+  websocket::stream<Stream> web_;
+};
+
+template <class Session>
+base::result<std::unique_ptr<stomp_session>>
+opened(std::unique_ptr<Session> s, const std::string& where) {
+  if (auto r = s->open(); !r) {
+    return base::with_context(r.error(), "event stream " + where);
+  }
+  return std::unique_ptr<stomp_session>(std::move(s));
+}
+
+} // namespace
+
+base::result<std::unique_ptr<stomp_session>> stomp_session::connect(
+    stomp_options options, stomp_message_handler on_message, stomp_end_handler on_end
+) {
+  const std::string where = endpoint_text(options);
+  try {
+    if (!options.use_tls) {
+      return opened(
+          std::make_unique<session_over<plain_stream>>(
+              std::move(options), std::move(on_message), std::move(on_end)
+          ),
+          where
+      );
+    }
+    certificate_store store;
+    if (!options.ca_file.empty()) {
+      auto loaded = load_certificates(options.ca_file);
+      if (!loaded) {
+        return loaded.error();
+      }
+      store = *loaded;
+    }
+    return opened(
+        std::make_unique<session_over<tls_stream>>(
+            std::move(options), std::move(on_message), std::move(on_end), store
+        ),
+        where
+    );
+  } catch (const std::exception& e) { // no thread, no memory, no TLS
+    return transient("event stream " + where + ": " + e.what());
+  }
+}
+
+} // namespace siteagent::net
