@@ -7,12 +7,15 @@
 #include "core/agent/environment.hpp"
 #include "core/agent/offering_context.hpp"
 #include "core/agent/portal.hpp"
+#include "core/agent/usage/booking.hpp"
 
-#include <map>
-#include <string>
+#include <chrono>
 #include <vector>
 
 namespace siteagent::agent {
+
+// How long a deletion waits at most for the measurement of what it ends.
+inline constexpr std::chrono::seconds final_measurement{60};
 
 class usage_report {
 public:
@@ -22,30 +25,28 @@ public:
   // One pass. An error: nothing could be measured. Called by one thread at a time.
   base::result<void> run();
 
-private:
-  using amounts = std::map<std::string, base::decimal>; // component type -> two decimals
+  // The last word about a machine that is about to be deleted: afterwards nobody can measure it.
+  // Best effort, told in the log; blocks for at most final_measurement per period and the writes.
+  // Nothing without a reporting backend or while the offering's credentials are refused.
+  void run_final(const waldur::resource& resource);
 
+private:
+  base::result<void> report_periods(
+      backend& cloud,
+      const offering_info& info,
+      const std::vector<waldur::resource>& resources,
+      std::chrono::milliseconds deadline
+  );
   base::result<void> report_period(
       backend& cloud,
+      booking& books,
       const offering_info& info,
       const std::vector<waldur::resource>& resources,
-      base::month period
+      base::month period,
+      std::chrono::milliseconds deadline
   );
-  base::result<std::vector<base::json>> measure(
-      backend& cloud,
-      const offering_info& info,
-      const std::vector<waldur::resource>& resources,
-      base::month period
-  );
-  amounts accepted(const offering_info& info, const base::json& total);
-  void book(
-      const offering_info& info,
-      const waldur::resource& resource,
-      amounts measured,
-      base::month period
-  );
+  std::vector<base::month> periods() const;
   bool is_current(base::month period) const;
-  void say_refused(const waldur::resource& resource, const base::error& e, base::month period);
 
   offering_context& offering_;
   portal& waldur_;

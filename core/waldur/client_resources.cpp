@@ -141,12 +141,17 @@ client::list_usages(const base::uuid& resource_id, std::string_view billing_peri
       "list usages of resource " + resource_id.hex() + " for " + std::string(billing_period);
   net::query_list query = {
       {"resource_uuid", resource_id.hex()}, {"billing_period", std::string(billing_period)}};
-  append(query, fields({"uuid", "type", "usage"}));
+  append(query, fields({"uuid", "type", "usage", "billing_period"}));
   const auto rows = impl_->http.list(what, usages_path, query);
   if (!rows) {
     return rows.error();
   }
-  return impl_->decode_rows<component_usage>(what, *rows, decode_usage);
+  auto usages = impl_->decode_rows<component_usage>(what, *rows, decode_usage);
+  // A server that ignores the filter must not have other months counted into this one.
+  std::erase_if(usages, [&](const component_usage& u) {
+    return !u.billing_period.empty() && u.billing_period != billing_period;
+  });
+  return usages;
 }
 
 base::result<void> client::set_usage(

@@ -265,7 +265,8 @@ base::result<component_usage> decode_usage(const base::json& j) {
   if (!usage) {
     return usage.error();
   }
-  return component_usage{*id, *std::move(type), *std::move(usage)};
+  return component_usage{
+      *id, *std::move(type), *std::move(usage), j["billing_period"].string_or("")};
 }
 
 } // namespace siteagent::waldur

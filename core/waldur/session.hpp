@@ -38,6 +38,9 @@ public:
 
   void warn(std::string text) const;
 
+  // The address of what is at `path` below /api/.
+  std::string url_of(std::string_view path, const net::query_list& query = {}) const;
+
 private:
   struct page {
     net::response head;
@@ -48,7 +51,6 @@ private:
   base::result<page> read_once(const std::string& what, const std::string& url);
   base::result<net::response> exchange(const std::string& what, net::request q);
   net::request new_request(std::string_view method, std::string url) const;
-  std::string url_of(std::string_view path, const net::query_list& query) const;
   base::error not_json(const std::string& what, const net::response& r) const;
   base::error failure(const std::string& what, const net::response& r, bool is_write) const;
   bool is_stopped() const;
