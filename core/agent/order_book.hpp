@@ -35,6 +35,7 @@ struct order_memory {
   std::optional<base::json> created;              // what create_resource emitted
   std::optional<base::error> failure;             // a create that failed; clean-up not finished
   std::optional<base::steady_time> cleaning_since;
+  bool is_finally_metered = false; // a Terminate: the last usage was asked for
 };
 
 // One order as `status` shows it.

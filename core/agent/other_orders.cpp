@@ -3,6 +3,7 @@
 #include "core/agent/order_run.hpp"
 
 #include "core/agent/request_body.hpp"
+#include "core/agent/usage_report.hpp"
 #include "core/agent/verdict.hpp"
 #include "core/base/text.hpp"
 
@@ -66,6 +67,10 @@ order_step order_run::terminate() {
   // Without an id everything tagged for the resource goes, which may be nothing.
   const std::string target(base::trim(resource->backend_id));
   order_watch watch(waldur_, env_.clock, order_.uuid, order_.state);
+  // Once: what is deleted in part says nothing about the month any more.
+  if (!std::exchange(memory_->is_finally_metered, true)) {
+    usage_report(offering_, waldur_, env_).run_final(*resource);
+  }
   const emitted answer =
       call(host::operation::delete_resource, target, *std::move(request), &watch);
   if (!answer) {
