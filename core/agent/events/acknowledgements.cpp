@@ -35,7 +35,7 @@ acknowledgements::issue(std::uint64_t generation, net::stomp_message message) {
 
 std::shared_ptr<net::stomp_session> acknowledgements::session_for(const entry& e) const {
   const auto found = sessions_.find(e.generation);
-  return found == sessions_.end() || stop_.stop_requested() ? nullptr : found->second;
+  return found == sessions_.end() || is_over_() ? nullptr : found->second;
 }
 
 void acknowledgements::finish(std::uint64_t id) {

@@ -3,8 +3,8 @@
 //
 // A message is acknowledged when the last copy of its ticket goes, on the session it came by and on
 // no other: after a reconnection the broker delivers again what was not acknowledged, and an old
-// id would mean another message. Nothing is acknowledged once the process is asked to stop: what
-// was interrupted comes again.
+// id would mean another message. Nothing is acknowledged once the process is asked to stop or the
+// offering is retired: what was interrupted comes again, to whoever is next.
 //
 // A message that stays in hand long (a machine takes its 45 minutes) is acknowledged before: the
 // broker closes the connection of a consumer that keeps one for 30 minutes, and the window of
@@ -19,18 +19,21 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stop_token>
+#include <utility>
 
 namespace siteagent::agent {
 
 // [any thread]
 class acknowledgements : public std::enable_shared_from_this<acknowledgements> {
 public:
-  static std::shared_ptr<acknowledgements> make(const base::clock& clock, std::stop_token stop) {
-    return std::shared_ptr<acknowledgements>(new acknowledgements(clock, std::move(stop)));
+  // `is_over`: nothing is acknowledged any more. [any thread]
+  static std::shared_ptr<acknowledgements>
+  make(const base::clock& clock, std::function<bool()> is_over) {
+    return std::shared_ptr<acknowledgements>(new acknowledgements(clock, std::move(is_over)));
   }
 
   // A connection begins and ends; its number is never used again. Shared: a worker may be
@@ -54,15 +57,15 @@ private:
     bool is_settled = false;
   };
 
-  acknowledgements(const base::clock& clock, std::stop_token stop)
-      : clock_(clock), stop_(std::move(stop)) {}
+  acknowledgements(const base::clock& clock, std::function<bool()> is_over)
+      : clock_(clock), is_over_(std::move(is_over)) {}
 
   void finish(std::uint64_t id);
   // The session to tell, if there is one for this entry.
   std::shared_ptr<net::stomp_session> session_for(const entry& e) const; // needs the lock
 
   const base::clock& clock_;
-  const std::stop_token stop_;
+  const std::function<bool()> is_over_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<net::stomp_session>> sessions_; // by generation
   std::map<std::uint64_t, entry> entries_;

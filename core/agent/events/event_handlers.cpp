@@ -153,7 +153,7 @@ void event_handlers::on_order(const event_message& m, lanes::ticket ticket) {
 }
 
 void event_handlers::find_resource_of(const base::uuid& order, const lanes::ticket& ticket) {
-  if (parts_.env.stop.stop_requested()) {
+  if (is_over()) {
     return;
   }
   const base::result<waldur::order> read = parts_.waldur.get_order(order);
@@ -182,7 +182,7 @@ void event_handlers::look_at(const base::uuid& resource, lanes::ticket ticket) {
       key,
       key,
       [this, resource] {
-        if (parts_.env.stop.stop_requested()) {
+        if (is_over()) {
           return lanes::outcome::done;
         }
         const base::result<bool> looked =
@@ -217,7 +217,7 @@ void event_handlers::keep_up(
       lane,
       identity,
       [this, what = std::move(what), work = std::move(work)] {
-        if (!parts_.env.stop.stop_requested()) {
+        if (!is_over()) {
           const progress_board::activity activity =
               parts_.upkeep.progress.begin("message: " + what, parts_.stuck_after);
           settle(work(), what);
@@ -368,7 +368,7 @@ void event_handlers::run_timer(
       lane,
       identity,
       [this, what = std::move(what), work = std::move(work)] {
-        if (parts_.env.stop.stop_requested()) {
+        if (is_over()) {
           return lanes::outcome::done;
         }
         const progress_board::activity activity =

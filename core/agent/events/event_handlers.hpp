@@ -45,6 +45,8 @@ public:
   // Until what was taken is handled.
   void wait();
 
+  bool is_idle() const { return orders_.is_idle() && others_.is_idle(); }
+
   // What timers do, beside the messages; one that waits already is enough. The first three need
   // members.
   void sync_everything();
@@ -58,6 +60,9 @@ public:
   bool is_order_pass_wanted() const { return wants_order_pass_; }
 
 private:
+  // Nothing new is begun.
+  bool is_over() const { return parts_.env.stop.stop_requested() || parts_.offering.is_retired(); }
+
   using handler = void (event_handlers::*)(const event_message&, lanes::ticket);
   static handler handler_for(const std::string& object_type);
 

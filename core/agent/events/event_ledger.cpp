@@ -11,7 +11,36 @@ namespace {
 // A sender of nonsense must not fill our memory with names of types.
 constexpr std::size_t most_types = 50;
 
+base::json time_or_null(const std::optional<base::wall_time>& t) {
+  return t ? base::json(base::to_rfc3339(*t)) : base::json();
+}
+
 } // namespace
+
+base::json to_json(const event_snapshot& s) {
+  base::json seen = base::json::object();
+  for (const auto& [type, count] : s.seen) {
+    seen.set(type, count);
+  }
+  return base::json::object(
+      {{"protocol", s.protocol},
+       {"queue", s.queue},
+       {"connected", s.is_connected},
+       {"since", base::to_rfc3339(s.since)},
+       {"reconnects", s.reconnects},
+       {"received", s.received},
+       {"handled", s.handled},
+       {"failed", s.failed},
+       {"ignored", s.ignored},
+       {"joined", s.joined},
+       {"seen", std::move(seen)},
+       {"behind", s.behind},
+       {"last_message", time_or_null(s.last_message)},
+       {"last_error", s.last_error},
+       {"last_error_at", time_or_null(s.last_error_at)},
+       {"next_attempt", time_or_null(s.next_attempt)}}
+  );
+}
 
 void event_ledger::note_registered(std::string_view protocol, const std::string& queue) {
   const std::lock_guard lock(mutex_);

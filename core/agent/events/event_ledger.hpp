@@ -5,6 +5,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/json.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,9 @@ struct event_snapshot {
   std::optional<base::wall_time> last_error_at;
   std::optional<base::wall_time> next_attempt; // of registering or connecting
 };
+
+// For `status` and for the statistics in Waldur.
+base::json to_json(const event_snapshot& s);
 
 // [any thread]
 class event_ledger {

@@ -78,7 +78,9 @@ event_stream::event_stream(
 )
     : offering_(offering), waldur_(waldur), open_(std::move(open)), sink_(sink), ledger_(ledger),
       env_(env), options_(std::move(options)), log_(offering.log().with("part", "events")),
-      acknowledgements_(acknowledgements::make(env.clock, env.stop)) {}
+      acknowledgements_(acknowledgements::make(env.clock, [&offering, stop = env.stop] {
+        return stop.stop_requested() || offering.is_retired();
+      })) {}
 
 event_stream::~event_stream() {
   stop();
@@ -94,6 +96,7 @@ base::result<void> event_stream::register_now() {
 }
 
 void event_stream::start() {
+  is_running_ = true;
   thread_ = std::thread([this] { run(); });
 }
 
@@ -119,17 +122,18 @@ void event_stream::run() {
       return !inbox_->items.empty();
     });
   }
-  // On this thread, which began it.
-  down_.reset();
+  drop_sessions();
+  down_.reset(); // on this thread, which began it
+  is_running_ = false;
 }
 
 void event_stream::turn() {
   drain();
-  if (must_register_ && env_.clock.steady() >= register_at_) {
+  if (!is_stopped() && must_register_ && env_.clock.steady() >= register_at_) {
     (void)try_register();
   }
   for (channel& c : channels_) {
-    if (stop_.stop_requested() || env_.stop.stop_requested()) {
+    if (is_stopped()) {
       break;
     }
     if (c.generation == 0 && !must_register_ && env_.clock.steady() >= c.not_before) {
@@ -397,7 +401,8 @@ void event_stream::complain(const char* what, const base::error& e) {
   complaint_ = e.message;
   complained_ = now;
   // What only an operator can mend is an error; a broker that restarts is not.
-  const bool somebody_must_act = is_refused(e) || e.code == base::error_code::permanent;
+  const bool somebody_must_act =
+      is_refused(e) || e.code == base::error_code::permanent || e.code == base::error_code::invalid;
   log_.failure(somebody_must_act ? observe::level::error : observe::level::warning, what, e);
 }
 

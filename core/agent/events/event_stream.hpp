@@ -82,9 +82,13 @@ public:
   base::result<void> register_now();
 
   void start(); // a thread that takes turns until stop() or the process's end
-  // Closes the connections and ends the thread; what the sink has goes on. At most 30 s, while a
-  // connection is being made.
+  // Closes the connections and ends the thread; what the sink has goes on.
   void stop();
+
+  // The same, without waiting: is_running() tells. [any thread]
+  void request_stop() { stop_.request_stop(); }
+
+  bool is_running() const { return is_running_; }
 
   // Everything that is due, once: what came, registration, connections. Blocks for those two. Used
   // by the thread; tests call it with a clock of their own.
@@ -128,6 +132,9 @@ private:
   };
 
   void run();
+
+  bool is_stopped() const { return stop_.stop_requested() || env_.stop.stop_requested(); }
+
   void drain();
   void find_silent_ends();
   void receive(const channel& c, net::stomp_message message);
@@ -167,6 +174,7 @@ private:
   base::steady_time complained_{};
 
   std::stop_source stop_;
+  std::atomic<bool> is_running_{false};
   std::thread thread_;
 };
 

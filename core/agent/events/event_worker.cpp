@@ -9,8 +9,12 @@ namespace siteagent::agent {
 
 namespace {
 
-stream_options
-options_for(const config::offering& offering, bool has_members, const event_timers& timers) {
+bool is_about_orders(const std::string& type) {
+  return type == "order" || type == "importable_resources" || type == "resource_api_key_rotation" ||
+         type == "resource_periodic_limits";
+}
+
+wanted_types types_of(const config::offering& offering, bool has_members) {
   wanted_roles roles;
   roles.orders = !offering.order_processing_backend.empty();
   roles.membership = has_members;
@@ -20,7 +24,7 @@ options_for(const config::offering& offering, bool has_members, const event_time
     roles.periodic_limits =
         enabled != nullptr && config::to_json(*enabled).boolean().value_or(false);
   }
-  return {types_for(roles), timers.unhealthy_after, {}};
+  return types_for(roles);
 }
 
 } // namespace
@@ -37,6 +41,7 @@ event_worker::event_worker(
 )
     : offering_(offering), env_(env), timers_(timers), once_(once),
       portal_(std::move(connections.portal)), members_(std::move(members)),
+      types_(types_of(offering.config(), members_ != nullptr)),
       ledger_(offering.config().name, env.clock), orders_(offering, waldur, env),
       sweep_(offering, waldur, upkeep), handlers_(
                                             {offering,
@@ -56,7 +61,7 @@ event_worker::event_worker(
                         sink_,
                         ledger_,
                         env,
-                        options_for(offering.config(), members_ != nullptr, timers)
+                        {types_, timers.unhealthy_after, {}}
                     ) {}
 
 event_worker::~event_worker() {
@@ -116,11 +121,24 @@ void event_worker::reconcile() {
   }
 }
 
-std::string_view event_worker::processor() const {
-  return handles_orders() ? "OfferingOrderProcessor" : "OfferingMembershipProcessor";
+bool event_worker::is_idle() const {
+  return !stream_.is_running() && orders_.is_idle() && handlers_.is_idle() && sweep_.is_idle();
 }
 
-std::string_view event_worker::plugin_id() const {
+// As the Python agent names them: one for the look at the start and one per kind of message.
+std::vector<service_record> event_worker::services() const {
+  const std::string mode = "event_process";
+  const char* const for_orders = "OfferingOrderProcessor";
+  const char* const for_members = "OfferingMembershipProcessor";
+  std::vector<service_record> all = {
+      {"initial-offering-process", mode, handles_orders() ? for_orders : for_members}};
+  for (const std::string& type : types_.all()) {
+    all.push_back({mode + "-" + type, mode, is_about_orders(type) ? for_orders : for_members});
+  }
+  return all;
+}
+
+std::string event_worker::plugin_id() const {
   return handles_orders() ? offering_.config().order_processing_backend
                           : offering_.config().membership_sync_backend;
 }

@@ -35,7 +35,7 @@ struct event_connections {
   session_opener sessions;
 };
 
-// As every mode_worker; snapshot() by any thread.
+// snapshot(): [any thread]
 class event_worker final : public mode_worker {
 public:
   // References must outlive it. `members`: null = membership is off, or polled. `once`: the passes
@@ -54,11 +54,22 @@ public:
 
   base::result<void> pass() override;
   void wait() override;
+  bool is_idle() const override;
+
+  void retire() override { stream_.request_stop(); }
+
   std::optional<base::steady_time> next_due() const override;
   void reconcile() override;
 
-  std::string_view processor() const override;
-  std::string_view plugin_id() const override;
+  // Agents share out the messages of one queue between them.
+  bool needs_lease() const override { return false; }
+
+  std::vector<service_record> services() const override;
+  std::string plugin_id() const override;
+
+  std::vector<order_view> orders() const override { return orders_.orders(); }
+
+  base::json events() const override { return to_json(snapshot()); }
 
   event_snapshot snapshot() const { return ledger_.snapshot(stream_.behind()); }
 
@@ -84,6 +95,7 @@ private:
   const bool once_;
   const std::unique_ptr<event_portal> portal_;
   const std::unique_ptr<member_events> members_;
+  const wanted_types types_;
   event_ledger ledger_;
   order_pass orders_;
   sweep sweep_;

@@ -46,6 +46,9 @@ public:
   // Until nothing runs or can run: what rests, stays.
   void wait() { group_.wait(); }
 
+  // Nothing runs or can run.
+  bool is_idle() const { return group_.is_idle(); }
+
   // Begun or not.
   std::size_t size() const;
 

@@ -9,7 +9,8 @@ namespace siteagent::agent {
 session_opener make_session_opener(
     const config::offering& offering,
     net::proxy_settings proxies,
-    std::function<base::secret()> token
+    std::function<base::secret()> token,
+    const std::stop_token& stop
 ) {
   net::stomp_options fixed;
   fixed.host = offering.stomp_ws_host;
@@ -18,6 +19,7 @@ session_opener make_session_opener(
   fixed.use_tls = offering.websocket_use_tls;
   fixed.verify_certificate = offering.verify_ssl;
   fixed.proxies = std::move(proxies);
+  fixed.stop_requested = [stop] { return stop.stop_requested(); };
   fixed.user_agent = "waldur-site-agent-event_process/" SITEAGENT_VERSION;
   return [fixed = std::move(fixed), token = std::move(token)](
              const waldur::event_queue& queue,

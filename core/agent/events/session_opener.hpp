@@ -8,15 +8,17 @@
 #include "core/net/proxy.hpp"
 
 #include <functional>
+#include <stop_token>
 
 namespace siteagent::agent {
 
 // `token`: today's token of the offering, asked for each connection; it is the broker's password.
-// [any thread]
+// `stop` ends an attempt. [any thread]
 session_opener make_session_opener(
     const config::offering& offering,
     net::proxy_settings proxies,
-    std::function<base::secret()> token
+    std::function<base::secret()> token,
+    const std::stop_token& stop
 );
 
 } // namespace siteagent::agent
