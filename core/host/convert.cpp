@@ -291,10 +291,10 @@ void converter::convert_member(
   }
   const bool is_refused = additional.is_bool() && !*additional.boolean();
   const auto& known = rule["properties"].members();
-  const std::string_view unused =
+  const std::string_view why_not =
       key == options_.key_path ? config::why_unused(name) : std::string_view{};
-  if (!unused.empty() && (is_refused || !known.empty())) {
-    report(v, member_key, std::string(unused), false); // the other agent's core read it
+  if (!why_not.empty() && (is_refused || !known.empty())) {
+    report(v, member_key, std::string(why_not), false); // the other agent's core read it
     return;
   }
   if (is_refused || !known.empty()) {
