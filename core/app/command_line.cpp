@@ -31,6 +31,7 @@ const std::vector<std::string_view> commands = {
     "sync-offering-users",
     "create-homedirs",
     "healthz",
+    "load-historical-usage",
     "plugin"};
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
@@ -47,13 +48,34 @@ const std::vector<std::string_view> options = {
     "--max-age",
     "--liveness-only",
     "--heartbeat-path",
+    "--config",
+    "--offering-uuid",
+    "--user-token",
+    "--start-date",
+    "--end-date",
+    "--skip-user-usage",
+    "--no-staff-check",
+    "--reconcile-stale",
+    "--resource-backend-id",
     "--help",
     "--version"};
 const std::vector<std::string_view> modes = {
     "order_process", "report", "membership_sync", "event_process", "all"};
 
 bool takes_value(std::string_view word) {
-  return word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
+  constexpr std::array<std::string_view, 10> of_history{
+      "-o",
+      "-t",
+      "-s",
+      "-e",
+      "--config",
+      "--offering-uuid",
+      "--user-token",
+      "--start-date",
+      "--end-date",
+      "--resource-backend-id"};
+  return std::find(of_history.begin(), of_history.end(), word) != of_history.end() ||
+         word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
          word == "--workers" || word == "--plugin-dir" || word == "--offering" ||
          word == "--max-age" || word == "--heartbeat-path";
 }
@@ -160,6 +182,40 @@ void describe_healthz(CLI::App& app, command_line& made) {
   });
 }
 
+// The flags of the Python agent's command.
+void describe_history(CLI::App& app, command_line& made) {
+  history_options& h = made.history;
+  app.add_option("-c,--config,--config-file", made.config_file, "The YAML file")->required();
+  app.add_option("-o,--offering-uuid,--offering", made.offering, "The offering")
+      ->required()
+      ->type_name("UUID");
+  app.add_option(
+         "-t,--user-token",
+         h.user_token,
+         "Token of a user of staff; better '${NAME}' or file:/path, which others do not see"
+  )
+      ->required()
+      ->type_name("TOKEN");
+  app.add_option("-s,--start-date", h.start_date, "A day of the first month, as 2026-01-31")
+      ->required()
+      ->type_name("DAY");
+  app.add_option("-e,--end-date", h.end_date, "A day of the last month")
+      ->required()
+      ->type_name("DAY");
+  app.add_flag("--skip-user-usage", h.skip_user_usage, "Only totals, no usage of single users");
+  app.add_flag("--no-staff-check", h.no_staff_check, "Try also if the token's user is not staff");
+  app.add_flag("--dry-run", made.dry_run, "Say what would be booked, and write nothing");
+  app.add_flag(
+      "--reconcile-stale",
+      h.reconcile_stale,
+      "Set to zero what Waldur has of a measured resource and the measurement lacks"
+  );
+  app.add_option("--resource-backend-id", h.backend_ids, "Only this resource; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("ID");
+}
+
 void describe_commands(CLI::App& app, command_line& made) {
   using command = command_line::command;
   const auto add = [&](CLI::App& parent, const char* name, const char* text, command what) {
@@ -259,6 +315,15 @@ void describe_commands(CLI::App& app, command_line& made) {
     );
   }
   describe_healthz(*add(app, "healthz", "Probe: alive and ready?", command::healthz), made);
+  describe_history(
+      *add(
+          app,
+          "load-historical-usage",
+          "Book the usage of past months, month by month",
+          command::load_historical_usage
+      ),
+      made
+  );
   CLI::App* plugin = app.add_subcommand("plugin", "Look at the installed plugins");
   plugin->require_subcommand(1);
   add(*plugin, "list", "Every plugin in the search path", command::plugin_list);

@@ -14,6 +14,17 @@ inline constexpr int exit_fine = 0;
 inline constexpr int exit_failed = 1; // configuration wrong, an offering could not run, ...
 inline constexpr int exit_usage = 2;
 
+// Of load-historical-usage.
+struct history_options {
+  std::string start_date; // "2026-01-31"; the whole months of both days
+  std::string end_date;
+  std::string user_token; // a value, "${NAME}" or "file:/path"
+  bool skip_user_usage = false;
+  bool no_staff_check = false;
+  bool reconcile_stale = false;
+  std::vector<std::string> backend_ids; // only these resources; empty: all
+};
+
 struct command_line {
   enum class command : std::uint8_t {
     run,
@@ -28,7 +39,8 @@ struct command_line {
     sync_resource_limits,
     sync_offering_users,
     create_homedirs,
-    healthz
+    healthz,
+    load_historical_usage
   };
 
   command what = command::run;
@@ -46,6 +58,7 @@ struct command_line {
   std::string heartbeat_file;                  // healthz; empty: as the agent finds it
   int max_age_s = 300;                         // healthz: of the heartbeat file
   bool liveness_only = false;                  // healthz: leave Waldur alone
+  history_options history;
 };
 
 // The arguments, or the exit code after help, version or a usage error was printed.
