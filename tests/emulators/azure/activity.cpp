@@ -72,6 +72,8 @@ bool matches(const json& event, const term& t) {
     value = event["resourceGroupName"].string_or("");
   } else if (t.field == "resourceuri" || t.field == "resourceid") {
     value = event["resourceId"].string_or("");
+  } else if (t.field == "resourceprovider") {
+    value = event["resourceProviderName"]["value"].string_or("");
   } else if (t.field == "correlationid") {
     value = event["correlationId"].string_or("");
   } else if (t.field == "status") {
@@ -86,27 +88,24 @@ bool matches(const json& event, const term& t) {
 
 } // namespace
 
-void note_activity(const context& c, const reply& answer) {
-  if (c.http.method == "GET" || c.http.method == "HEAD") {
-    return;
-  }
-  const auto target = target_of(c.http);
-  const std::string given = c.http.header("x-ms-correlation-request-id");
-  const bool begun = answer.status == 201 || answer.status == 202;
-  const std::string_view status = answer.status >= 400 ? "Failed"
-                                  : begun              ? "Accepted"
-                                                       : "Succeeded";
+namespace {
+
+// An event as it is told now: ids and times of its own.
+json told(json event, base::wall_time now, std::string_view status) {
   const std::string id = base::uuid::random().dashed();
-  json properties = json::object({{"statusCode", std::to_string(answer.status)}});
-  if (answer.status >= 400) {
-    properties.set("statusMessage", answer.body);
-  }
-  c.world.add_event(json::object(
-      {{"eventDataId", id},
-       {"id", target.scope + "/events/" + id},
-       {"eventTimestamp", base::to_rfc3339(c.now(), true)},
-       {"submissionTimestamp", base::to_rfc3339(c.now(), true)},
-       {"operationName", word(target.action)},
+  event.set("eventDataId", id);
+  event.set("id", event["resourceId"].string_or("") + "/events/" + id);
+  event.set("eventTimestamp", base::to_rfc3339(now, true));
+  event.set("submissionTimestamp", base::to_rfc3339(now, true));
+  event.set("level", status == "Failed" ? "Error" : "Informational");
+  event.set("status", word(status));
+  return event;
+}
+
+json event_of(const context& c, const request_target& target) {
+  const std::string given = c.http.header("x-ms-correlation-request-id");
+  return json::object(
+      {{"operationName", word(target.action)},
        {"category", word("Administrative")},
        {"resourceProviderName", word(target.provider)},
        {"resourceGroupName", target.group},
@@ -116,18 +115,76 @@ void note_activity(const context& c, const reply& answer) {
        {"caller", c.principal},
        {"correlationId", given.empty() ? c.call.request_id : given},
        {"operationId", c.call.request_id},
-       {"level", answer.status >= 400 ? "Error" : "Informational"},
        {"channels", "Operation"},
-       {"status", word(status)},
        {"subStatus", word("")},
        {"httpRequest",
         json::object(
             {{"clientRequestId", c.http.header("x-ms-client-request-id")},
              {"method", c.http.method},
              {"uri", c.call.base_url + c.http.path}}
-        )},
-       {"properties", properties}}
-  ));
+        )}}
+  );
+}
+
+bool names_monitor(const reply& answer) {
+  return std::any_of(answer.headers.begin(), answer.headers.end(), [](const auto& h) {
+    return equals_ignoring_case(h.first, "Azure-AsyncOperation") ||
+           equals_ignoring_case(h.first, "Location");
+  });
+}
+
+operation* operation_begun(const context& c, const request_target& target, const reply& answer) {
+  const auto* r = names_monitor(answer) ? c.world.find(key_of(target.scope)) : nullptr;
+  const auto it =
+      r == nullptr ? c.world.operations.end() : c.world.operations.find(key_of(r->operation));
+  return it == c.world.operations.end() ? nullptr : &it->second;
+}
+
+} // namespace
+
+void note_activity(const context& c, const reply& answer) {
+  if (c.http.method == "GET" || c.http.method == "HEAD") {
+    return;
+  }
+  const auto target = target_of(c.http);
+  const json event = event_of(c, target);
+  const bool refused = answer.status >= 400;
+  json properties = json::object({{"statusCode", std::to_string(answer.status)}});
+  if (refused) {
+    properties.set("statusMessage", answer.body);
+  } else if (equals_ignoring_case(target.action, "Microsoft.Compute/virtualMachines/write")) {
+    properties.set("responseBody", answer.body); // how a log reader learns the size it got
+  }
+  const bool begun = !refused && (answer.status == 202 || names_monitor(answer));
+  json first = told(event, c.now(), refused ? "Failed" : begun ? "Accepted" : "Succeeded");
+  first.set("properties", std::move(properties));
+  c.world.add_event(std::move(first));
+  if (auto* op = begun ? operation_begun(c, target, answer) : nullptr) {
+    op->event = event;
+    if (op->status != operation_status::in_progress) {
+      note_end(c.world, *op);
+    }
+  }
+}
+
+void note_end(world& w, const operation& op) {
+  if (op.event.is_null()) {
+    return;
+  }
+  const bool failed = op.status == operation_status::failed;
+  json last = told(
+      op.event,
+      op.ended,
+      failed                                    ? "Failed"
+      : op.status == operation_status::canceled ? "Canceled"
+                                                : "Succeeded"
+  );
+  json properties = json::object({{"statusCode", failed ? "Conflict" : ""}});
+  if (!op.error_code.empty()) {
+    properties.set("statusMessage", error_body({op.error_code, op.error_message}).dump());
+  }
+  last.set("properties", std::move(properties));
+  w.add_event(std::move(last));
 }
 
 reply list_activity(context& c) {

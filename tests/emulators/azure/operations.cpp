@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "operations.hpp"
 
+#include "activity.hpp"
 #include "crypto.hpp"
 #include "network.hpp"
 #include "render.hpp"
@@ -360,6 +361,7 @@ void finish(world& w, operation& op, base::wall_time now) {
   // Before the state changes: a follow-up may look at the locks.
   unlock(w, op);
   complete(w, op, now);
+  note_end(w, op);
 }
 
 void advance(world& w, base::wall_time now) {
@@ -393,6 +395,7 @@ void preempt(world& w, const std::string& operation_id, base::wall_time now) {
   op.error_code = "OperationPreempted";
   op.error_message = "Operation execution has been preempted by a more recent operation.";
   unlock(w, op);
+  note_end(w, op);
 }
 
 void supersede(world& w, const std::string& old, const operation& by, base::wall_time now) {
@@ -411,6 +414,7 @@ void supersede(world& w, const std::string& old, const operation& by, base::wall
             ") was canceled and superseded by operation PutSecurityRuleOperation (" + by.id + ")."}}
   )});
   unlock(w, op);
+  note_end(w, op);
   auto* rule = w.find(op.subject);
   if (rule == nullptr || op.subject == by.subject) {
     return;

@@ -3,6 +3,7 @@
 
 #include "billing.hpp"
 #include "happenings.hpp"
+#include "seed_site.hpp"
 #include "seeder.hpp"
 
 #include "core/base/text.hpp"
@@ -136,6 +137,11 @@ bool is_object_key(const std::string& key) {
 
 // In the order of their references, whatever the order in the document.
 result<void> seed_all_objects(seeder& s, const json& document) {
+  if (const auto* site = document.find("site")) {
+    if (auto done = add_site_objects(s, *site); !done) {
+      return done;
+    }
+  }
   if (const auto* groups = document.find("resourceGroups")) {
     if (auto done = seed_groups(s, *groups); !done) {
       return done;
@@ -186,6 +192,13 @@ result<void> apply_seed(world& w, const json& document, base::wall_time now) {
 result<void> apply_settings(world& w, const json& document, base::wall_time now) {
   for (const auto& [key, value] : document.members()) {
     if (is_object_key(key)) {
+      continue;
+    }
+    if (key == "site") {
+      if (auto done = add_site_offers(w.offer, value); !done) {
+        return done;
+      }
+      w.seeded[key] = value;
       continue;
     }
     auto known = seed_catalog(w.offer, key, value);

@@ -190,7 +190,7 @@ resource resource_from(const json& record) {
 }
 
 json record_of(const operation& op) {
-  const auto& [id, action, pace, subject, also, locks, subscription, location, query, result_query, started, due, ended, status, is_stuck, is_new, planned, code, message, details, result] =
+  const auto& [id, action, pace, subject, also, locks, subscription, location, query, result_query, started, due, ended, status, is_stuck, is_new, planned, code, message, details, result, event] =
       op;
   json out = json::object(
       {{"id", id},
@@ -212,7 +212,8 @@ json record_of(const operation& op) {
        {"code", code},
        {"message", message},
        {"details", details},
-       {"result", result}}
+       {"result", result},
+       {"event", event}}
   );
   if (planned) {
     out.set("planned", number_of(*planned));
@@ -242,6 +243,7 @@ operation operation_from(const json& r) {
   op.error_message = r["message"].string_or("");
   op.error_details = r["details"];
   op.result = r["result"];
+  op.event = r["event"];
   if (!r["planned"].is_null()) {
     op.planned = enum_from<operation_status>(r["planned"]);
   }

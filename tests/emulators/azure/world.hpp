@@ -146,6 +146,7 @@ struct operation {
   std::string error_message;
   base::json error_details;
   base::json result; // what the Location URL answers in the end, null = nothing
+  base::json event;  // of the request that began it, for the activity log; null = none
 };
 
 // A template deployment: what is still to do and what was said about it.
