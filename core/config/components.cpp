@@ -46,6 +46,18 @@ void check_passed_on(map_reader& o) {
   o.text("article_code");
 }
 
+// Hours of a component that is billed by its limit are shown and never invoiced.
+void check_metering(map_reader& o, const component& c) {
+  const auto metering = o.word("metering", {"snapshot", "hours"});
+  if (metering == "hours" && !c.accounting_type.empty() && c.accounting_type != "usage") {
+    o.warn(
+        "metering",
+        "hours are meant for accounting_type usage; Waldur bills a component of type " +
+            c.accounting_type + " by its limit"
+    );
+  }
+}
+
 // Plugins see what was set, booleans as booleans.
 value set_keys(map_reader& o, const value& written) {
   value raw = written;
@@ -71,6 +83,7 @@ component read_component(context& ctx, const value& map, const std::string& path
   c.unit_factor = one_if_absent(read_factor(o, "unit_factor"));
   c.unit_factor_reporting = read_factor(o, "unit_factor_reporting");
   check_passed_on(o);
+  check_metering(o, c);
   c.raw = set_keys(o, map);
   // Other keys belong to the plugin; only near misses of the known ones look like mistakes.
   const auto known = o.known_keys();

@@ -505,5 +505,23 @@ TEST(offering_components, need_unit_type_and_label) {
   );
 }
 
+TEST(offering_components, metered_in_hours_are_billed_by_usage) {
+  const auto findings_of = [](const std::string& rest) {
+    return texts(parsed(file_with(
+        "    backend_components:\n      cpu: {measured_unit: h, label: x, " + rest + "}\n"
+    )));
+  };
+  EXPECT_THAT(findings_of("accounting_type: usage, metering: hours"), IsEmpty());
+  EXPECT_THAT(findings_of("accounting_type: limit, metering: snapshot"), IsEmpty());
+  EXPECT_THAT(
+      findings_of("accounting_type: limit, metering: hours"),
+      ElementsAre(HasSubstr("warning: offerings[0].backend_components.cpu.metering: hours are"))
+  );
+  EXPECT_THAT(
+      findings_of("accounting_type: usage, metering: hour"),
+      ElementsAre(HasSubstr("metering: expected snapshot or hours, not 'hour'"))
+  );
+}
+
 } // namespace
 } // namespace siteagent::config
