@@ -2,10 +2,13 @@
 // The modes behind the scheduler's one interface.
 #include "core/agent/mode_worker.hpp"
 
+#include "core/agent/events/event_worker.hpp"
+#include "core/agent/members/membership.hpp"
 #include "core/agent/order_pass.hpp"
-#include "core/agent/status_sync.hpp"
 #include "core/agent/sweep.hpp"
 #include "core/agent/usage_report.hpp"
+
+#include <utility>
 
 namespace siteagent::agent {
 
@@ -62,7 +65,7 @@ public:
 
 private:
   offering_context& offering_;
-  status_sync sync_;
+  membership sync_;
 };
 
 class report_worker final : public mode_worker {
@@ -83,12 +86,31 @@ private:
   usage_report report_;
 };
 
+std::unique_ptr<mode_worker> make_event_worker(
+    offering_context& offering,
+    portal& waldur,
+    environment& env,
+    environment& upkeep,
+    worker_extras extras
+) {
+  const config::offering& c = offering.config();
+  std::unique_ptr<member_events> members;
+  if (c.stomp_membership_sync_enabled && !c.membership_sync_backend.empty()) {
+    members = std::make_unique<membership>(offering, waldur, upkeep);
+  }
+  return std::make_unique<event_worker>(
+      offering, waldur, *waldur.find_events(), std::move(members), env, upkeep, std::move(extras)
+  );
+}
+
 } // namespace
 
 std::string_view name_of(mode m) {
   switch (m) {
   case mode::order_process:
     return "order_process";
+  case mode::event_process:
+    return "event_process";
   case mode::membership_sync:
     return "membership_sync";
   case mode::report:
@@ -98,11 +120,18 @@ std::string_view name_of(mode m) {
 }
 
 std::unique_ptr<mode_worker> make_worker(
-    mode m, offering_context& offering, portal& waldur, environment& env, environment& upkeep
+    mode m,
+    offering_context& offering,
+    portal& waldur,
+    environment& env,
+    environment& upkeep,
+    worker_extras extras
 ) {
   switch (m) {
   case mode::order_process:
     return std::make_unique<order_worker>(offering, waldur, env, upkeep);
+  case mode::event_process:
+    return make_event_worker(offering, waldur, env, upkeep, std::move(extras));
   case mode::membership_sync:
     return std::make_unique<sync_worker>(offering, waldur, upkeep);
   case mode::report:
@@ -113,21 +142,30 @@ std::unique_ptr<mode_worker> make_worker(
 
 bool takes_part(const offering_context& offering, mode m) {
   const config::offering& c = offering.config();
-  const std::string& plugin = m == mode::order_process     ? c.order_processing_backend
-                              : m == mode::membership_sync ? c.membership_sync_backend
-                                                           : c.reporting_backend;
-  if (plugin.empty()) {
-    offering.log().info("role is off for this offering", {{"mode", std::string(name_of(m))}});
+  const std::string shown(name_of(m));
+  const bool has_members = c.stomp_membership_sync_enabled && !c.membership_sync_backend.empty();
+  const bool is_off = m == mode::order_process ? c.order_processing_backend.empty()
+                      : m == mode::event_process
+                          ? c.order_processing_backend.empty() && !has_members
+                      : m == mode::membership_sync ? c.membership_sync_backend.empty()
+                                                   : c.reporting_backend.empty();
+  if (is_off) {
+    offering.log().info("role is off for this offering", {{"mode", shown}});
     return false;
+  }
+  if (m == mode::event_process) {
+    if (!c.stomp_enabled) {
+      offering.log().info("offering is polled (stomp_enabled: false)", {{"mode", shown}});
+    }
+    return c.stomp_enabled;
   }
   const bool by_events = m == mode::order_process     ? c.stomp_enabled
                          : m == mode::membership_sync ? c.stomp_membership_sync_enabled
                                                       : false;
   if (by_events) {
-    offering.log().warning(
-        "offering is driven by events (stomp_enabled), which this version does not serve yet; "
-        "set stomp_enabled: false to have it polled",
-        {{"mode", std::string(name_of(m))}}
+    offering.log().info(
+        "offering is driven by events (stomp_enabled), which mode event_process serves",
+        {{"mode", shown}}
     );
   }
   return !by_events;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/agent/environment.hpp"
+#include "core/agent/events/event_options.hpp"
 #include "core/agent/offering_context.hpp"
 #include "core/agent/order_book.hpp"
 #include "core/agent/portal.hpp"
@@ -20,7 +21,7 @@
 
 namespace siteagent::agent {
 
-enum class mode : std::uint8_t { order_process, membership_sync, report };
+enum class mode : std::uint8_t { order_process, event_process, membership_sync, report };
 
 std::string_view name_of(mode m);
 
@@ -67,10 +68,22 @@ public:
 // Does this offering take part in that mode? Says why not.
 bool takes_part(const offering_context& offering, mode m);
 
+// What only some modes ask for.
+struct worker_extras {
+  session_opener sessions = {}; // to the broker of the offering's events
+  event_timers timers = {};
+  bool once = false; // passes only
+};
+
 // References must outlive it. `upkeep` has a pool of its own: what is not an order must not queue
-// up behind long creates.
+// up behind long creates. Mode event_process needs a portal with events, and sessions.
 std::unique_ptr<mode_worker> make_worker(
-    mode m, offering_context& offering, portal& waldur, environment& env, environment& upkeep
+    mode m,
+    offering_context& offering,
+    portal& waldur,
+    environment& env,
+    environment& upkeep,
+    worker_extras extras
 );
 
 } // namespace siteagent::agent

@@ -2,9 +2,10 @@
 // The portal over waldur::client. In test builds every write is also a crash point.
 #include "core/agent/portal.hpp"
 
+#include "core/agent/events/event_portal.hpp"
 #include "core/agent/members/people.hpp"
-#include "core/agent/usage/usage_books.hpp"
 #include "core/agent/registration.hpp"
+#include "core/agent/usage/usage_books.hpp"
 #include "core/host/crash_point.hpp"
 
 #include <utility>
@@ -27,8 +28,9 @@ class client_portal final : public portal {
 public:
   client_portal(std::unique_ptr<waldur::client> client, uuid offering)
       : client_(std::move(client)), offering_(offering), people_(make_people(*client_, offering)),
-        usage_books_(make_usage_books(*client_)),
-        registry_(make_registry(*client_, offering)) {}
+        usage_books_(make_usage_books(*client_, offering)),
+        registry_(make_registry(*client_, offering)),
+        events_(make_event_portal(*client_, offering)) {}
 
   result<std::vector<waldur::order>> list_orders() override {
     return client_->list_orders(offering_);
@@ -119,12 +121,15 @@ public:
 
   registry* find_registry() override { return registry_.get(); }
 
+  event_portal* find_events() override { return events_.get(); }
+
 private:
   std::unique_ptr<waldur::client> client_;
   uuid offering_;
   std::unique_ptr<people> people_; // these use the client
   std::unique_ptr<usage_books> usage_books_;
   std::unique_ptr<registry> registry_;
+  std::unique_ptr<event_portal> events_;
 };
 
 } // namespace

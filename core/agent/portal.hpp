@@ -16,6 +16,7 @@ namespace siteagent::agent {
 class people;
 class usage_books;
 class registry;
+class event_portal;
 
 // Errors as waldur::client documents them. Blocking. [any thread]
 class portal {
@@ -71,6 +72,9 @@ public:
 
   // The agent's own records, likewise (registration.hpp).
   virtual registry* find_registry() { return nullptr; }
+
+  // What events need, likewise (events/event_portal.hpp).
+  virtual event_portal* find_events() { return nullptr; }
 };
 
 // The real one.

@@ -80,9 +80,24 @@ std::unique_ptr<agent::unit> agent::make_unit(
       *failure = std::move(waldur).error();
       return nullptr;
     }
+    worker_extras extras{.timers = options_.periods.events, .once = options_.once};
+    if (m == mode::event_process) {
+      if (!parts.sessions || (*waldur)->find_events() == nullptr) {
+        *failure = {base::error_code::unsupported, "events cannot be followed from here"};
+        return nullptr;
+      }
+      extras.sessions = parts.sessions(offering);
+    }
     auto s = std::make_unique<slot>();
     s->job = std::make_unique<track>(
-        *made->offering, m, options_.periods, *std::move(waldur), env_, upkeep_, started_at_
+        *made->offering,
+        m,
+        options_.periods,
+        *std::move(waldur),
+        env_,
+        upkeep_,
+        started_at_,
+        std::move(extras)
     );
     made->slots.push_back(std::move(s));
   }

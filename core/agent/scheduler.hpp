@@ -39,11 +39,15 @@ struct agent_options {
 using portal_factory =
     std::function<base::result<std::unique_ptr<portal>>(const config::offering& offering, mode m)>;
 
+// How the events of an offering are reached.
+using session_factory = std::function<session_opener(const config::offering& offering)>;
+
 // What an offering is made of. Called from one thread at a time.
 struct agent_parts {
   portal_factory portals;
   backend_factory backends;
-  lease_factory leases = {}; // empty: no leases
+  session_factory sessions = {}; // mode event_process needs it
+  lease_factory leases = {};     // empty: no leases
 };
 
 // What a new configuration changed.

@@ -36,6 +36,12 @@ std::chrono::milliseconds minutes_from(const char* variable, std::chrono::millis
   return *period;
 }
 
+std::chrono::milliseconds minutes_or_off(const char* variable, std::chrono::milliseconds fallback) {
+  const char* text = std::getenv(variable); // NOLINT(concurrency-mt-unsafe)
+  const bool is_off = text != nullptr && base::trim(text) == "0";
+  return is_off ? std::chrono::milliseconds(0) : minutes_from(variable, fallback);
+}
+
 } // namespace
 
 periods periods_from_environment() {
@@ -46,6 +52,13 @@ periods periods_from_environment() {
   p.report = minutes_from("WALDUR_SITE_AGENT_REPORT_PERIOD_MINUTES", p.report);
   p.reconciliation =
       minutes_from("WALDUR_SITE_AGENT_RECONCILIATION_PERIOD_MINUTES", p.reconciliation);
+  event_timers& events = p.events;
+  events.status =
+      minutes_or_off("WALDUR_SITE_AGENT_RESOURCE_STATUS_RECONCILIATION_MINUTES", events.status);
+  events.unhealthy_after =
+      minutes_from("WALDUR_SITE_AGENT_STOMP_UNHEALTHY_AFTER_MINUTES", events.unhealthy_after);
+  events.stuck_after =
+      minutes_from("WALDUR_SITE_AGENT_STOMP_HANDLER_STUCK_AFTER_MINUTES", events.stuck_after);
   return p;
 }
 
@@ -56,10 +69,11 @@ track::track(
     std::unique_ptr<portal> waldur,
     environment& env,
     environment& upkeep,
-    std::string started_at
+    std::string started_at,
+    worker_extras extras
 )
     : offering_(offering), mode_(m), periods_(periods), env_(env), waldur_(std::move(waldur)),
-      worker_(make_worker(m, offering, *waldur_, env, upkeep)),
+      worker_(make_worker(m, offering, *waldur_, env, upkeep, std::move(extras))),
       log_(offering.log().with("mode", std::string(name_of(m)))),
       reconcile_at_(env.clock.steady()) {
   if (registry* found = waldur_->find_registry()) {
@@ -80,6 +94,7 @@ track::track(
 
 std::chrono::milliseconds track::period() const {
   return mode_ == mode::order_process     ? periods_.order_process
+         : mode_ == mode::event_process   ? periods_.reconciliation
          : mode_ == mode::membership_sync ? periods_.membership_sync
                                           : periods_.report;
 }

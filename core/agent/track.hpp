@@ -18,7 +18,9 @@ struct periods {
   std::chrono::milliseconds order_process{std::chrono::minutes(5)};
   std::chrono::milliseconds membership_sync{std::chrono::minutes(5)};
   std::chrono::milliseconds report{std::chrono::minutes(30)};
-  std::chrono::milliseconds reconciliation{std::chrono::minutes(10)}; // sweep
+  // Sweep; in event mode also the look at all orders.
+  std::chrono::milliseconds reconciliation{std::chrono::minutes(10)};
+  event_timers events;
 };
 
 // WALDUR_SITE_AGENT_*_PERIOD_MINUTES, fractions allowed; nonsense is warned about and ignored.
@@ -46,7 +48,8 @@ public:
       std::unique_ptr<portal> waldur,
       environment& env,
       environment& upkeep,
-      std::string started_at
+      std::string started_at,
+      worker_extras extras
   );
 
   // Something may be done now: the offering is still configured, its lease held, and a time came.

@@ -2,6 +2,7 @@
 // Puts the real parts together.
 #include "core/app/assemble.hpp"
 
+#include "core/agent/events/session_opener.hpp"
 #include "core/agent/request_body.hpp"
 #include "core/config/python_agent.hpp"
 #include "core/host/instance.hpp"
@@ -133,6 +134,21 @@ agent::portal_factory make_portals(std::stop_token stop) {
       return std::move(client).error();
     }
     return agent::make_portal(*std::move(client), offering.uuid);
+  };
+}
+
+agent::session_factory make_sessions(const config::agent_config& config, std::stop_token stop) {
+  return [proxies = net::proxies_from(config.global_proxy),
+          stop = std::move(stop)](const config::offering& offering) -> agent::session_opener {
+    if (!proxies) {
+      return [failure = proxies.error()](const auto&, const auto&, const auto&) {
+        return base::result<std::unique_ptr<net::stomp_session>>(failure);
+      };
+    }
+    auto token = [known = offering.waldur_api_token, source = offering.waldur_api_token_source] {
+      return source.empty() ? known : config::read_secret_again(source).value_or(known);
+    };
+    return agent::make_session_opener(offering, *proxies, std::move(token), stop);
   };
 }
 

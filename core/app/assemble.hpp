@@ -25,6 +25,10 @@ base::result<std::unique_ptr<waldur::client>> make_client(
 // Offerings with the same origins and TLS settings share a transport.
 agent::portal_factory make_portals(std::stop_token stop);
 
+// Connections to the brokers of the offerings of that file, through its proxy. A token that lies
+// elsewhere (environment, file) is read again for each.
+agent::session_factory make_sessions(const config::agent_config& config, std::stop_token stop);
+
 // Opens plugins for the offerings of that file. Findings of the settings, if wanted, go to
 // `findings` (which then must outlive the factory).
 agent::backend_factory make_backends(

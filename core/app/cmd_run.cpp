@@ -37,8 +37,11 @@ std::vector<agent::mode> modes_of(const std::string& name) {
   if (name == "membership_sync") {
     return {mode::membership_sync};
   }
+  if (name == "event_process") {
+    return {mode::event_process};
+  }
   if (name == "all") {
-    return {mode::order_process, mode::membership_sync, mode::report};
+    return {mode::order_process, mode::event_process, mode::membership_sync, mode::report};
   }
   return {mode::order_process};
 }
@@ -110,16 +113,11 @@ void wait_for_end(const sigset_t& set, const std::atomic<bool>& ended, std::stop
 } // namespace
 
 int run_agent(const command_line& line) {
-  if (line.mode == "event_process") {
-    std::cerr
-        << "waldur-site-agent: mode event_process is not built yet; use -m all, which polls\n";
-    return exit_failed;
-  }
   const std::optional<config::agent_config> config = load(line.config_file);
   if (!config) {
     return exit_failed;
   }
-  if (config->offerings.empty()) {
+  if (config->offerings.empty() && config->has_errors()) {
     std::cerr << line.config_file << ": error: offerings: none is usable\n";
     return exit_failed;
   }
@@ -141,7 +139,9 @@ int run_agent(const command_line& line) {
       *config,
       std::move(options),
       agent::agent_parts{
-          make_portals(stop.get_token()), make_backends(*config, line.plugin_directories)},
+          make_portals(stop.get_token()),
+          make_backends(*config, line.plugin_directories),
+          make_sessions(*config, stop.get_token())},
       base::real_clock(),
       agent::real_waiter(),
       stop.get_token()

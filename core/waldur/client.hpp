@@ -127,7 +127,8 @@ public:
   base::result<void>
   set_statistics(const base::uuid& service, const base::json& statistics); // [N6]
 
-  // Events (client_events.cpp). The registrations find or make the agent's identity first.
+  // Events (client_events.cpp). The registrations find the agent's identity or make one;
+  // telling `build` to one that is there is register_service()'s.
   // [6.3] One queue for all types. Errors beyond those above: 404 and 405 = an older server; 400 =
   // a type it does not know; 409 = the queue belongs to another user of Waldur.
   base::result<event_queue> register_queue(
@@ -190,7 +191,7 @@ public:
   base::result<std::vector<team_member>>
   list_team(const base::uuid& resource, bool consenting); // [R10]
   base::result<std::vector<project_account>>
-  list_accounts(const base::uuid& offering, account_kind kind); // [U10]
+  list_accounts(const base::uuid& offering, account_kind kind);                       // [U10]
   base::result<std::vector<user_limit>> list_user_limits(const base::uuid& offering); // [G6]
   base::result<void> set_membership_statuses(
       const base::uuid& resource, const std::vector<member_status>& statuses

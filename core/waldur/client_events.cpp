@@ -34,7 +34,12 @@ base::result<event_queue> client::register_queue(
     types.push_back(type);
   }
   const base::result<json> answer = impl_->post_to_identity(
-      what, offering_id, build, "register_queue", json::object({{"object_types", std::move(types)}})
+      what,
+      offering_id,
+      build,
+      false,
+      "register_queue",
+      json::object({{"object_types", std::move(types)}})
   );
   if (!answer) {
     return answer.error();
@@ -66,6 +71,7 @@ base::result<event_queue> client::register_legacy_queue(
       what,
       offering_id,
       build,
+      false,
       "register_event_subscription",
       json::object(
           {{"observable_object_type", object_type},

@@ -105,23 +105,31 @@ struct client::impl {
     return done(http.write(what, "POST", path, body, {success}));
   }
 
+  struct known_identity {
+    base::uuid id;
+    bool is_told = false; // it shows what `build` says, not only that there is an agent
+  };
+
   // client_registration.cpp
+  base::result<known_identity>
+  find_or_create_identity(const base::uuid& offering, const agent_build& build, bool tell);
+  base::result<known_identity>
+  try_identity(const base::uuid& offering, const agent_build& build, bool tell);
   base::result<base::uuid>
-  find_or_create_identity(const base::uuid& offering, const agent_build& build);
-  base::result<base::uuid> try_identity(const base::uuid& offering, const agent_build& build);
-  base::result<base::uuid> identity_of(const base::uuid& offering, const agent_build& build);
+  identity_of(const base::uuid& offering, const agent_build& build, bool tell);
   // A call of the identity; 404 may mean that somebody deleted it: then it is made once again.
   base::result<json> post_to_identity(
       const std::string& what,
       const base::uuid& offering,
       const agent_build& build,
+      bool tell,
       std::string_view action,
       const json& body
   );
 
   session http;
   std::mutex identities_mutex;
-  std::map<base::uuid, base::uuid> identities; // offering -> identity, once registered
+  std::map<base::uuid, known_identity> identities; // by offering, once registered
 };
 
 } // namespace siteagent::waldur

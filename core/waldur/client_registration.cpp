@@ -19,16 +19,17 @@ json dependencies_of(const agent_build& build) {
 } // namespace
 
 // Another agent, or another part of this one, may create it between our look and our word.
-base::result<base::uuid>
-client::impl::find_or_create_identity(const base::uuid& offering_id, const agent_build& build) {
-  base::result<base::uuid> made = try_identity(offering_id, build);
+base::result<client::impl::known_identity> client::impl::find_or_create_identity(
+    const base::uuid& offering_id, const agent_build& build, bool tell
+) {
+  base::result<known_identity> made = try_identity(offering_id, build, tell);
   const bool is_taken =
       !made && (made.error().http_status == 400 || made.error().http_status == 409);
-  return is_taken ? try_identity(offering_id, build) : std::move(made);
+  return is_taken ? try_identity(offering_id, build, tell) : std::move(made);
 }
 
-base::result<base::uuid>
-client::impl::try_identity(const base::uuid& offering_id, const agent_build& build) {
+base::result<client::impl::known_identity>
+client::impl::try_identity(const base::uuid& offering_id, const agent_build& build, bool tell) {
   const std::string what = "register the agent for offering " + offering_id.hex();
   std::string name = "agent-" + offering_id.hex();
   std::optional<base::uuid> known;
@@ -48,6 +49,9 @@ client::impl::try_identity(const base::uuid& offering_id, const agent_build& bui
       break;
     }
   }
+  if (known && !tell) {
+    return known_identity{*known, false};
+  }
   const json body = json::object(
       {{"offering", offering_id.hex()},
        {"name", name},
@@ -63,35 +67,40 @@ client::impl::try_identity(const base::uuid& offering_id, const agent_build& bui
     return answer.error();
   }
   if (known) {
-    return *known;
+    return known_identity{*known, true};
   }
   const auto id = required_uuid(*answer, "uuid");
-  return id ? id : base::with_context(id.error(), "waldur: " + what);
+  if (!id) {
+    return base::with_context(id.error(), "waldur: " + what);
+  }
+  return known_identity{*id, tell};
 }
 
 base::result<base::uuid>
-client::impl::identity_of(const base::uuid& offering_id, const agent_build& build) {
+client::impl::identity_of(const base::uuid& offering_id, const agent_build& build, bool tell) {
   const std::lock_guard lock(identities_mutex);
   const auto known = identities.find(offering_id);
-  if (known != identities.end()) {
-    return known->second;
+  if (known != identities.end() && (known->second.is_told || !tell)) {
+    return known->second.id;
   }
-  base::result<base::uuid> id = find_or_create_identity(offering_id, build);
-  if (id) {
-    identities.emplace(offering_id, *id);
+  const base::result<known_identity> found = find_or_create_identity(offering_id, build, tell);
+  if (!found) {
+    return found.error();
   }
-  return id;
+  identities[offering_id] = *found;
+  return found->id;
 }
 
 base::result<json> client::impl::post_to_identity(
     const std::string& what,
     const base::uuid& offering_id,
     const agent_build& build,
+    bool tell,
     std::string_view action,
     const json& body
 ) {
   for (bool is_second_try = false;; is_second_try = true) {
-    base::result<base::uuid> identity = identity_of(offering_id, build);
+    base::result<base::uuid> identity = identity_of(offering_id, build, tell);
     if (!identity) {
       return std::move(identity).error();
     }
@@ -114,7 +123,12 @@ base::result<base::uuid> client::register_service(
 ) {
   const std::string what = "register " + std::string(name) + " for offering " + offering_id.hex();
   const base::result<json> answer = impl_->post_to_identity(
-      what, offering_id, build, "register_service", json::object({{"name", name}, {"mode", mode}})
+      what,
+      offering_id,
+      build,
+      true,
+      "register_service",
+      json::object({{"name", name}, {"mode", mode}})
   );
   if (!answer) {
     return answer.error();

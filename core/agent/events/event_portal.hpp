@@ -21,6 +21,7 @@ public:
   event_portal& operator=(const event_portal&) = delete;
   virtual ~event_portal() = default;
 
+  // The registrations make the agent's identity where there is none.
   virtual base::result<waldur::event_queue> register_queue(const std::vector<std::string>& types
   ) = 0;
   virtual base::result<waldur::event_queue> register_legacy_queue(const std::string& type) = 0;
@@ -46,9 +47,7 @@ public:
   ) = 0;
 };
 
-// The real one. `last_restarted`: RFC 3339, of this process.
-std::unique_ptr<event_portal> make_event_portal(
-    std::unique_ptr<waldur::client> client, base::uuid offering, std::string last_restarted
-);
+// The real one. `client` must outlive it.
+std::unique_ptr<event_portal> make_event_portal(waldur::client& client, base::uuid offering);
 
 } // namespace siteagent::agent

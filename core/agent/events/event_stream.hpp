@@ -12,6 +12,7 @@
 #include "core/agent/events/acknowledgements.hpp"
 #include "core/agent/events/event_ledger.hpp"
 #include "core/agent/events/event_message.hpp"
+#include "core/agent/events/event_options.hpp"
 #include "core/agent/events/event_portal.hpp"
 #include "core/agent/offering_context.hpp"
 #include "core/net/stomp.hpp"
@@ -28,13 +29,6 @@
 #include <vector>
 
 namespace siteagent::agent {
-
-// One attempt to connect, as net::stomp_session::connect; tests put a scripted session here.
-using session_opener = std::function<base::result<std::unique_ptr<net::stomp_session>>(
-    const waldur::event_queue& queue,
-    net::stomp_message_handler on_message,
-    net::stomp_end_handler on_end
-)>;
 
 // Who handles messages. Called by the stream's thread.
 class event_sink {

@@ -32,36 +32,34 @@ wanted_types types_of(const config::offering& offering, bool has_members) {
 event_worker::event_worker(
     offering_context& offering,
     portal& waldur,
-    event_connections connections,
+    event_portal& events,
     std::unique_ptr<member_events> members,
     environment& env,
     environment& upkeep,
-    const event_timers& timers,
-    bool once
+    worker_extras extras
 )
-    : offering_(offering), env_(env), timers_(timers), once_(once),
-      portal_(std::move(connections.portal)), members_(std::move(members)),
-      types_(types_of(offering.config(), members_ != nullptr)),
+    : offering_(offering), env_(env), timers_(extras.timers), once_(extras.once),
+      members_(std::move(members)), types_(types_of(offering.config(), members_ != nullptr)),
       ledger_(offering.config().name, env.clock), orders_(offering, waldur, env),
       sweep_(offering, waldur, upkeep), handlers_(
                                             {offering,
                                              waldur,
-                                             *portal_,
+                                             events,
                                              handles_orders() ? &orders_ : nullptr,
                                              members_.get(),
                                              ledger_,
                                              env,
                                              upkeep,
-                                             timers.stuck_after}
+                                             timers_.stuck_after}
                                         ),
       sink_(*this), stream_(
                         offering,
-                        *portal_,
-                        std::move(connections.sessions),
+                        events,
+                        std::move(extras.sessions),
                         sink_,
                         ledger_,
                         env,
-                        {types_, timers.unhealthy_after, {}}
+                        {types_, timers_.unhealthy_after, {}}
                     ) {}
 
 event_worker::~event_worker() {

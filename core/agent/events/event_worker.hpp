@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/agent/events/event_handlers.hpp"
+#include "core/agent/events/event_options.hpp"
 #include "core/agent/events/event_portal.hpp"
 #include "core/agent/events/event_stream.hpp"
 #include "core/agent/mode_worker.hpp"
@@ -18,37 +19,19 @@
 
 namespace siteagent::agent {
 
-struct event_timers {
-  // 0 = off. WALDUR_SITE_AGENT_RESOURCE_STATUS_RECONCILIATION_MINUTES
-  std::chrono::milliseconds status{std::chrono::minutes(60)};
-  std::chrono::milliseconds users{std::chrono::minutes(60)};
-  std::chrono::milliseconds ping{std::chrono::minutes(30)};
-  // WALDUR_SITE_AGENT_STOMP_UNHEALTHY_AFTER_MINUTES
-  std::chrono::milliseconds unhealthy_after{std::chrono::minutes(15)};
-  // WALDUR_SITE_AGENT_STOMP_HANDLER_STUCK_AFTER_MINUTES
-  std::chrono::milliseconds stuck_after{std::chrono::minutes(30)};
-};
-
-// What the event mode of one offering is made of.
-struct event_connections {
-  std::unique_ptr<event_portal> portal;
-  session_opener sessions;
-};
-
 // snapshot(): [any thread]
 class event_worker final : public mode_worker {
 public:
-  // References must outlive it. `members`: null = membership is off, or polled. `once`: the passes
-  // only; the queue is registered and not read.
+  // References must outlive it. `events`: of the same Waldur. `members`: null = membership is off,
+  // or polled.
   event_worker(
       offering_context& offering,
       portal& waldur,
-      event_connections connections,
+      event_portal& events,
       std::unique_ptr<member_events> members,
       environment& env,
       environment& upkeep,
-      const event_timers& timers,
-      bool once
+      worker_extras extras
   );
   ~event_worker() override;
 
@@ -93,7 +76,6 @@ private:
   environment& env_;
   const event_timers timers_;
   const bool once_;
-  const std::unique_ptr<event_portal> portal_;
   const std::unique_ptr<member_events> members_;
   const wanted_types types_;
   event_ledger ledger_;

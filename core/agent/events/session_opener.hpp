@@ -2,7 +2,7 @@
 // Real connections to the broker of an offering.
 #pragma once
 
-#include "core/agent/events/event_stream.hpp"
+#include "core/agent/events/event_options.hpp"
 #include "core/base/secret.hpp"
 #include "core/config/config.hpp"
 #include "core/net/proxy.hpp"
