@@ -2,10 +2,12 @@
 #include "core/net/bridge.hpp"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -74,8 +76,8 @@ std::variant<std::unique_ptr<bridge>, failure> bridge::open(
 }
 
 bridge::bridge(proxy_link link, int listener, std::uint16_t port, int wake)
-    : listener_(listener), wake_(wake), link_(std::move(link)), port_(port),
-      worker_([this] { run(); }) {}
+    : listener_(std::make_unique<byte_stream>(listener)), wake_(wake), link_(std::move(link)),
+      port_(port), worker_([this] { run(); }) {}
 
 bridge::~bridge() {
   const std::uint64_t one = 1;
@@ -85,7 +87,9 @@ bridge::~bridge() {
 
 void bridge::run() {
   try {
-    if (const auto client = accept_client()) {
+    const auto client = accept_client();
+    listener_ = nullptr; // the library would take a second connection for the first one's repeat
+    if (client) {
       copy(*client);
     }
   } catch (const std::exception&) {
@@ -97,7 +101,7 @@ void bridge::run() {
 bool bridge::wait(const byte_stream* client) {
   std::array<pollfd, 3> waiting{};
   waiting[0] = {wake_.socket(), POLLIN, 0};
-  waiting[1] = {listener_.socket(), POLLIN, 0};
+  waiting[1] = {listener_ ? listener_->socket() : -1, POLLIN, 0};
   waiting[2] = {-1, 0, 0};
   if (client != nullptr) {
     const bool has_room = link_.early_bytes.empty();
@@ -119,7 +123,7 @@ std::unique_ptr<byte_stream> bridge::accept_client() {
     sockaddr_in from{};
     socklen_t size = sizeof(from);
     const int made = accept4(
-        listener_.socket(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK
+        listener_->socket(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK
     );
     if (made < 0) {
       continue;
@@ -132,6 +136,18 @@ std::unique_ptr<byte_stream> bridge::accept_client() {
     }
   }
   return nullptr;
+}
+
+// An end would make half an answer look like a whole one. A reset drops what is still on its way,
+// so that comes first.
+void bridge::reset(const byte_stream& client) const {
+  constexpr int pause_ms = 5;
+  pollfd stop{wake_.socket(), POLLIN, 0};
+  int unread = 0;
+  while (ioctl(client.socket(), SIOCOUTQ, &unread) == 0 && unread > 0 &&
+         poll(&stop, 1, pause_ms) == 0) {
+  }
+  client.reset_on_close();
 }
 
 // One buffer each way, filled only when it is empty: a slow reader slows the writer.
@@ -147,8 +163,7 @@ void bridge::copy(byte_stream& client) {
       return; // nobody is left to read an answer
     }
     if (from_proxy == outcome::broken || forth == outcome::broken) {
-      // An end would make half an answer look like a whole one.
-      client.reset_on_close();
+      reset(client);
       return;
     }
     if (from_proxy == outcome::ended) {

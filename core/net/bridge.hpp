@@ -39,10 +39,11 @@ private:
   void run();
   std::unique_ptr<byte_stream> accept_client();
   void copy(byte_stream& client);
+  void reset(const byte_stream& client) const;
   bool wait(const byte_stream* client);
 
-  byte_stream listener_;
-  byte_stream wake_; // readable: end
+  std::unique_ptr<byte_stream> listener_; // until the client is in
+  byte_stream wake_;                      // readable: end
   proxy_link link_;
   std::string to_proxy_;
   const std::uint16_t port_;

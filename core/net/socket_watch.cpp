@@ -54,6 +54,12 @@ std::uint64_t socket_watch::received() const {
   return total_received(descriptor_) - before_;
 }
 
+void socket_watch::shut_down() const {
+  if (descriptor_ >= 0) {
+    shutdown(descriptor_, SHUT_RDWR);
+  }
+}
+
 bool has_unexpected_input(int socket) {
   char byte = 0;
   const auto n = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);

@@ -20,6 +20,9 @@ public:
 
   // Payload bytes since the watch began; 0 where the kernel does not count them.
   std::uint64_t received() const;
+  // Ends the connection for both sides. The owner's pending reads and writes end with it, on the
+  // owner's own threads.
+  void shut_down() const;
 
 private:
   int descriptor_ = -1;

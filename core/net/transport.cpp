@@ -39,7 +39,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds poll_interval{50};
-// How long a cancelled exchange may take to let go; it needs about 1 ms.
+// How long an exchange may take to let go once its connection is cut, and then once more when it is
+// cancelled; it needs about 1 ms.
+constexpr milliseconds cut_grace{1'000};
 constexpr milliseconds cancel_grace{2'000};
 constexpr milliseconds shortest_connect{1'000};
 constexpr milliseconds longest_idle{60'000};
@@ -62,6 +64,7 @@ struct peer {
   struct guarded_watch {
     std::mutex mutex;
     socket_watch socket;
+    bool is_cut = false; // nothing is to be sent any more
   };
 
   // Shared with the library, which repeats a request on a new socket by itself.
@@ -70,6 +73,14 @@ struct peer {
   std::uint64_t received() const {
     const std::lock_guard lock(watch->mutex);
     return watch->socket.received();
+  }
+
+  // Ends what is under way. The library's own cancelling closes the socket under a thread of its
+  // own that may be about to wait for it, which has been seen to end the process.
+  void cut() const {
+    const std::lock_guard lock(watch->mutex);
+    watch->is_cut = true;
+    watch->socket.shut_down();
   }
 
   void unwatch() const {
@@ -91,6 +102,10 @@ void bind_to_bridge(socket& s, const std::weak_ptr<bridge>& by) {
 void watch_socket(
     socket& s, bool is_ipv6, const std::weak_ptr<bridge>* by, peer::guarded_watch& watch
 ) {
+  const std::lock_guard lock(watch.mutex);
+  if (watch.is_cut) {
+    throw std::runtime_error("not wanted any more");
+  }
   if (!s.is_open()) {
     s.open(is_ipv6 ? boost::asio::ip::tcp::v6() : boost::asio::ip::tcp::v4());
     if (by != nullptr) {
@@ -99,7 +114,6 @@ void watch_socket(
   } else if (has_unexpected_input(s.native_handle())) {
     throw std::runtime_error("the kept connection is of no use");
   }
-  const std::lock_guard lock(watch.mutex);
   watch.socket = socket_watch(s.native_handle());
 }
 
@@ -198,7 +212,7 @@ public:
     // What is still under way is not wanted any more; the library would read it to its end. Not
     // after a success: the connection is on its way back to the client then.
     if (!is_complete_) {
-      source_.cancel();
+      peer_.cut();
     }
     peer_.unwatch();
   }
@@ -216,6 +230,8 @@ private:
 
   template <class T>
   std::optional<failure> wait(std::future<T>& answer);
+  template <class T>
+  bool lets_go(std::future<T>& answer);
   std::optional<given_up> check_limits() const;
   std::optional<failure> check_head(const web::http::http_response& head) const;
   failure failed(ending end, std::string why) const;
@@ -287,6 +303,16 @@ std::optional<exchange::given_up> exchange::check_limits() const {
   return std::nullopt;
 }
 
+template <class T>
+bool exchange::lets_go(std::future<T>& answer) {
+  peer_.cut();
+  if (answer.wait_for(cut_grace) == std::future_status::ready) {
+    return true;
+  }
+  source_.cancel();
+  return answer.wait_for(cancel_grace) == std::future_status::ready;
+}
+
 // Waits on the caller's own thread, so that no code of the caller's runs on the library's.
 template <class T>
 std::optional<failure> exchange::wait(std::future<T>& answer) {
@@ -301,9 +327,8 @@ std::optional<failure> exchange::wait(std::future<T>& answer) {
     if (!up) {
       continue;
     }
-    source_.cancel();
     // What was sent is known only once the library has let go.
-    if (answer.wait_for(cancel_grace) != std::future_status::ready) {
+    if (!lets_go(answer)) {
       shared_->is_sent = true;
     }
     const bool is_late_connect = up->end == ending::no_connection && shared_->is_sent;
