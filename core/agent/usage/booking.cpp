@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/agent/usage/booking.hpp"
 
-#include "core/agent/members/people.hpp"
 #include "core/agent/order_run.hpp"
 
 #include <algorithm>
@@ -255,7 +254,7 @@ base::result<void> booking::write_users(
         {username,
          amount.to_fixed(usage_decimals),
          offering_.settings().timezone.start_text(e.period),
-         offering_user_of(username)}
+         offering_user_of(books, username)}
     );
   }
   if (!rules_.users_one_by_one) {
@@ -271,25 +270,18 @@ base::result<void> booking::write_users(
 }
 
 // Read once per pass. A name that belongs to nobody there is reported as a name alone.
-std::optional<base::uuid> booking::offering_user_of(const std::string& username) {
+std::optional<base::uuid>
+booking::offering_user_of(usage_books& books, const std::string& username) {
   if (!offering_users_) {
-    offering_users_.emplace();
-    people* who = waldur_.find_people();
-    const auto users =
-        who != nullptr ? who->list_offering_users({}, {}) : std::vector<waldur::offering_user>();
+    auto users = books.list_offering_users();
     if (!users) {
       offering_.log().failure(
           observe::level::warning,
           "offering users unreadable; usage of users goes by their names alone",
           users.error()
       );
-      return std::nullopt;
     }
-    for (const waldur::offering_user& u : *users) {
-      if (!u.username.empty()) {
-        offering_users_->emplace(u.username, u.uuid);
-      }
-    }
+    offering_users_ = users ? *std::move(users) : std::map<std::string, base::uuid>();
   }
   const auto found = offering_users_->find(username);
   return found == offering_users_->end() ? std::nullopt : std::optional(found->second);

@@ -81,7 +81,7 @@ private:
   base::result<shares> read_shares(const entry& e, usage_books& books) const;
   base::result<void>
   write_users(entry& e, usage_books& books, const std::string& component, const amounts& users);
-  std::optional<base::uuid> offering_user_of(const std::string& username);
+  std::optional<base::uuid> offering_user_of(usage_books& books, const std::string& username);
   booking_outcome failed(entry& e, base::error why) const;
 
   offering_context& offering_;

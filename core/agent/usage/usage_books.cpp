@@ -19,7 +19,7 @@ result<void> written(std::string_view what, result<void> answer) {
 
 class client_books final : public usage_books {
 public:
-  explicit client_books(waldur::client& client) : client_(client) {}
+  client_books(waldur::client& client, uuid offering) : client_(client), offering_(offering) {}
 
   result<std::vector<waldur::user_usage>>
   list_user_usages(const uuid& resource, std::string_view billing_period) override {
@@ -37,6 +37,20 @@ public:
     return written("set_user_usage", client_.set_user_usage(component_usage, item));
   }
 
+  result<std::map<std::string, uuid>> list_offering_users() override {
+    const auto users = client_.list_offering_users(offering_, {}, {});
+    if (!users) {
+      return users.error();
+    }
+    std::map<std::string, uuid> out;
+    for (const waldur::offering_user& u : *users) {
+      if (!u.username.empty()) {
+        out.emplace(u.username, u.uuid);
+      }
+    }
+    return out;
+  }
+
   result<bool> is_staff() override {
     const result<base::json> me = client_.users_me();
     if (!me) {
@@ -47,12 +61,13 @@ public:
 
 private:
   waldur::client& client_;
+  const uuid offering_;
 };
 
 } // namespace
 
-std::unique_ptr<usage_books> make_usage_books(waldur::client& client) {
-  return std::make_unique<client_books>(client);
+std::unique_ptr<usage_books> make_usage_books(waldur::client& client, base::uuid offering) {
+  return std::make_unique<client_books>(client, offering);
 }
 
 } // namespace siteagent::agent

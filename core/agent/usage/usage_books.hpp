@@ -5,7 +5,9 @@
 
 #include "core/waldur/client.hpp"
 
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,11 +31,14 @@ public:
   virtual base::result<void>
   set_user_usage(const base::uuid& component_usage, const waldur::user_usage_item& item) = 0;
 
+  // The offering's users by their usernames; those without one are left out.
+  virtual base::result<std::map<std::string, base::uuid>> list_offering_users() = 0;
+
   // May these credentials book what others may not? An answer without that word is no.
   virtual base::result<bool> is_staff() = 0;
 };
 
 // The real one. `client` must outlive it.
-std::unique_ptr<usage_books> make_usage_books(waldur::client& client);
+std::unique_ptr<usage_books> make_usage_books(waldur::client& client, base::uuid offering);
 
 } // namespace siteagent::agent

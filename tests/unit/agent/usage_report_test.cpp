@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Usage: periods, rounding, components, unchanged values, months that end.
-#include "world.hpp"
-
-#include "core/agent/usage_report.hpp"
-
-#include <gmock/gmock.h>
+#include "usage_fixture.hpp"
 
 #include <clocale>
 
@@ -19,63 +15,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class usage_report_test : public ::testing::Test {
-protected:
-  usage_report_test() {
-    at("2026-11-15T12:00:00Z");
-    w.settings.reporting_periods = 1;
-    w.renew_offering();
-    machine(1);
-    total(1, json::object({{"cpu", "2"}, {"ram", 4096}}));
-    w.cloud->on(operation::report_usage, [this](const host::call_request& request, const auto&) {
-      std::vector<json> rows;
-      for (const auto& [uuid, figures] : totals.members()) {
-        json r = json::object({{"uuid", uuid}});
-        r.set(
-            "measured", !figures.is_null() && request.body.at({"period", "month"}) == json(month)
-        );
-        r.set("total", figures);
-        rows.push_back(std::move(r));
-      }
-      return fake_cloud::emitted(rows);
-    });
-  }
-
-  void at(const char* time) {
-    const auto gap = *base::parse_rfc3339(time) - w.clock.wall();
-    w.clock.advance(std::chrono::duration_cast<std::chrono::milliseconds>(gap));
-  }
-
-  void machine(unsigned n) {
-    w.waldur.add_resource(n, "OK").backend_id = "/vm/" + std::to_string(n);
-  }
-
-  void total(unsigned n, json figures) { totals.set(uuid_of(n).hex(), std::move(figures)); }
-
-  base::result<void> report() {
-    usage_report r(*w.offering, w.waldur, w.env);
-    return r.run();
-  }
-
-  void component(const char* type, const char* billing) {
-    waldur::offering_component c;
-    c.type = type;
-    c.billing_type = billing;
-    w.waldur.offering.components.push_back(c);
-    w.renew_offering();
-  }
-
-  std::vector<std::string> booked() { return w.waldur.writes("set_usage"); }
-
-  std::string line(const std::string& rest, unsigned n = 1) {
-    return "set_usage " + uuid_of(n).hex() + " " + rest;
-  }
-
-  world w;
-  json totals = json::object();
-  int month = 11;
-};
+using ::testing::Not;
 
 TEST_F(usage_report_test, books_the_total_of_the_month_with_two_decimals) {
   EXPECT_TRUE(report());
@@ -201,12 +141,7 @@ TEST_F(usage_report_test, a_snapshot_may_shrink_but_hours_may_not) {
   EXPECT_TRUE(report());
   EXPECT_EQ(booked().size(), 1U);
 
-  config::offering c = make_offering();
-  config::value hours;
-  hours.type = config::value::kind::scalar;
-  hours.text = "hours";
-  c.components[0].raw.map.emplace_back("metering", hours);
-  w.renew_offering(c);
+  meter_hours();
   EXPECT_TRUE(report());
   EXPECT_EQ(booked().size(), 1U);
 }
@@ -279,6 +214,48 @@ TEST_F(usage_report_test, all_machines_are_measured_by_one_call) {
   ASSERT_EQ(calls.size(), 1U);
   EXPECT_EQ(calls[0].request.body["resources"].size(), 39U);
   EXPECT_EQ(calls[0].request.body["timezone"].string_or(""), "UTC");
+}
+
+TEST_F(usage_report_test, hours_are_not_booked_over_two_records_of_one_month) {
+  meter_hours();
+  w.waldur.usages["2026-11-01"] = {{uuid_of(8), "cpu", "1.00"}, {uuid_of(9), "cpu", "1.00"}};
+  EXPECT_TRUE(report());
+  EXPECT_THAT(booked(), IsEmpty());
+}
+
+TEST_F(usage_report_test, records_of_what_is_not_measured_now_do_not_count_as_a_change) {
+  total(1, json::object({{"cpu", "2"}}));
+  w.waldur.usages["2026-11-01"] = {{uuid_of(8), "cpu", "2.00"}, {uuid_of(9), "ram", "1.00"}};
+  EXPECT_TRUE(report());
+  EXPECT_THAT(booked(), IsEmpty());
+}
+
+TEST_F(usage_report_test, a_resource_in_error_is_no_fault_of_the_agent) {
+  w.waldur.fail("set_usage", http_failure(400, "Resource is not in valid state."));
+  std::vector<std::string> lines;
+  observe::capture_logs_for_test(&lines);
+  EXPECT_TRUE(report());
+  observe::capture_logs_for_test(nullptr);
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("warning"))));
+  EXPECT_THAT(w.waldur.writes("set_resource_erred"), IsEmpty());
+}
+
+TEST_F(usage_report_test, the_shift_of_summer_time_moves_the_date_and_not_the_month) {
+  w.settings.timezone = *base::time_zone::find("Europe/Tallinn");
+  w.renew_offering();
+  const std::vector<std::pair<const char*, const char*>> cases{
+      {"2026-10-25T00:30:00Z", "2026-10-01T00:00:00+03:00"}, // 03:30, the first time
+      {"2026-10-25T01:30:00Z", "2026-10-01T00:00:00+03:00"}, // 03:30, the second time
+      {"2026-10-31T21:59:59Z", "2026-10-01T00:00:00+03:00"},
+      {"2026-10-31T22:00:00Z", "2026-11-01T00:00:00+02:00"},
+      {"2027-03-28T01:30:00Z", "2027-03-01T00:00:00+02:00"},
+      {"2027-03-31T21:00:00Z", "2027-04-01T00:00:00+03:00"}};
+  for (const auto& [time, date] : cases) {
+    at(time);
+    month = std::stoi(std::string(date).substr(5, 2));
+    EXPECT_TRUE(report());
+    EXPECT_THAT(booked().back(), HasSubstr(date)) << time;
+  }
 }
 
 } // namespace

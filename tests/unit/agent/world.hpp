@@ -29,6 +29,10 @@ base::error http_failure(int status, std::string message = "scripted");
 // Waldur in memory. Every write is journaled as "name uuid [argument]", also when it fails.
 class fake_portal final : public portal, public registry {
 public:
+  people* find_people() override { return members; }
+
+  people* members = nullptr;
+
   waldur::order& add_order(unsigned n, const std::string& type, const std::string& state);
   waldur::resource& add_resource(unsigned n, const std::string& state = "Creating");
   // The next calls of that name fail so, one after the other.
@@ -90,6 +94,10 @@ public:
   ) override;
 
   registry* find_registry() override { return this; }
+
+  usage_books* find_usage_books() override { return books; }
+
+  usage_books* books = nullptr;
 
   base::result<base::uuid> register_service(
       const waldur::agent_build& build, std::string_view name, std::string_view mode
