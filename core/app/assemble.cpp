@@ -36,13 +36,29 @@ base::result<std::vector<net::origin>> origins_of(const config::offering& offeri
   return origins;
 }
 
+void tell_of_proxies(const net::proxy_settings& proxies, const std::vector<net::origin>& origins) {
+  for (const net::origin& to : origins) {
+    if (const net::proxy* via = proxies.for_host(to.scheme, to.host, to.port)) {
+      observe::logger("http").info(
+          "requests go through a proxy", {{"origin", to.text()}, {"proxy", via->text()}}
+      );
+    }
+  }
+}
+
 base::result<std::shared_ptr<net::transport>> make_shared_transport(const config::offering& offering
 ) {
   base::result<std::vector<net::origin>> origins = origins_of(offering);
   if (!origins) {
     return std::move(origins).error();
   }
+  base::result<net::proxy_settings> proxies = net::proxies_from(offering.global_proxy);
+  if (!proxies) {
+    return std::move(proxies).error();
+  }
+  tell_of_proxies(*proxies, *origins);
   net::transport_options options;
+  options.proxies = *std::move(proxies);
   options.allowed_origins = *std::move(origins);
   // The operator wrote http:// himself; the origin check keeps the token where he sent it.
   options.allow_plain_http = offering.waldur_api_url.starts_with("http://");
@@ -61,7 +77,7 @@ base::result<std::shared_ptr<net::transport>> make_shared_transport(const config
 
 std::string key_of(const config::offering& offering) {
   return offering.waldur_api_url + "\n" + offering.oidc_token_url + "\n" +
-         (offering.verify_ssl ? "verified" : "unverified");
+         (offering.verify_ssl ? "verified" : "unverified") + "\n" + offering.global_proxy;
 }
 
 // Shared by the loops of all offerings.

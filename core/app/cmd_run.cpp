@@ -6,6 +6,7 @@
 #include "core/app/commands.hpp"
 #include "core/base/text.hpp"
 #include "core/config/config.hpp"
+#include "core/net/proxy.hpp"
 #include "core/observe/log.hpp"
 
 #include <csignal>
@@ -67,9 +68,9 @@ std::optional<config::agent_config> load(const std::string& file) {
   if (config->has_global_errors()) {
     return std::nullopt;
   }
-  if (!config->global_proxy.empty()) {
-    std::cerr << file << ": error: global_proxy: proxies are not built yet, and going around one "
-              << "would be wrong; remove the key to connect directly\n";
+  // The environment's are looked at here, too: before threads, and before any work.
+  if (const auto proxies = net::proxies_from(config->global_proxy); !proxies) {
+    std::cerr << file << ": error: " << proxies.error().message << '\n';
     return std::nullopt;
   }
   return *std::move(config);

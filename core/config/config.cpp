@@ -4,6 +4,7 @@
 #include "core/base/text.hpp"
 #include "core/config/fields.hpp"
 #include "core/config/offering.hpp"
+#include "core/config/python_agent.hpp"
 #include "core/config/reader.hpp"
 #include "core/config/yaml.hpp"
 
@@ -181,6 +182,9 @@ agent_config read_root(context& ctx, const value& root) {
   out.expose_backend_error_details = o.boolean("expose_backend_error_details").value_or(true);
   out.log_shipping = read_log_shipping(ctx, o);
   read_offerings(ctx, o, out);
+  for (offering& one : out.offerings) {
+    one.global_proxy = out.global_proxy;
+  }
   warn_of_twins(ctx, out);
   o.finish([](std::string_view key) { return key.starts_with("x-"); });
   return out;
@@ -235,7 +239,16 @@ base::result<agent_config> load(const std::string& path) {
         base::error_code::invalid,
         path + ": error: cannot read the configuration: " + text.error().message};
   }
-  return parse(*text, path);
+  auto config = parse(*text, path);
+  if (config) {
+    std::vector<finding> environment = unused_variables();
+    config->findings.insert(
+        config->findings.begin(),
+        std::make_move_iterator(environment.begin()),
+        std::make_move_iterator(environment.end())
+    );
+  }
+  return config;
 }
 
 base::result<std::chrono::milliseconds>

@@ -69,7 +69,8 @@ struct offering {
   value backend_settings;            // a map; converted by the plugin's schema in core/host
   std::vector<component> components; // in file order
   position at;
-  std::size_t digest = 0; // of everything above; equal means that nothing changed
+  std::size_t digest = 0;   // of everything above; equal means that nothing changed
+  std::string global_proxy; // the file's, so that a client can be made from an offering alone
 };
 
 struct log_shipping {
@@ -99,7 +100,8 @@ struct agent_config {
   bool has_global_errors() const;
 };
 
-// Reads and checks the whole file, collecting every finding. The error is only for a file that
+// Reads and checks the whole file, collecting every finding, those about the environment first. The
+// error is only for a file that
 // cannot be read at all or is no YAML mapping (its message already has file:line:column).
 base::result<agent_config> load(const std::string& path);
 // The same for text in memory; `name` stands for the file in findings.

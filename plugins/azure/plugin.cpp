@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The entry of azure.so: the backend with the real transport, clock and registry.
+#include "core/net/proxy.hpp"
 #include "plugins/azure/answers.hpp"
 #include "plugins/azure/arm/managed_identity.hpp"
 #include "plugins/azure/backend.hpp"
@@ -35,6 +36,13 @@ std::unique_ptr<net::transport> real_transport(const settings& s) {
     }
   }
   options.ca_file = s.ca_file;
+  // The environment's: global_proxy of the agent's file is for the way to its portal. The metadata
+  // service, above, is the machine's own and never behind one.
+  auto proxies = net::proxies_from("");
+  if (!proxies) {
+    raise(std::move(proxies).error());
+  }
+  options.proxies = *std::move(proxies);
   auto usual = made_or_throw(std::move(options));
   if (s.credentials.kind != credential_kind::managed_identity) {
     return usual;

@@ -111,6 +111,9 @@ TEST(resolver, joins_those_who_ask_for_the_same_name) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(r.resolve("hung", in(1ms), {}).error().code, error_code::deadline);
   }
+  while (*hung.asked == 0) {
+    std::this_thread::yield(); // its thread may still be on its way
+  }
   EXPECT_EQ(*hung.asked, 1);
 }
 
