@@ -61,7 +61,7 @@ TEST_F(waldur_paging, follows_the_page_number_and_never_the_host) {
   const std::string first =
       "https://waldur.example.com/api/marketplace-component-usages/"
       "?resource_uuid=0a1b2c3d4e5f60718293a4b5c6d7e8f9&billing_period=2026-11-01"
-      "&field=uuid&field=type&field=usage&page_size=100";
+      "&field=uuid&field=type&field=usage&field=billing_period&page_size=100";
   EXPECT_EQ(request(0).url, first);
   EXPECT_EQ(request(1).url, first + "&page=2");
   EXPECT_EQ(request(2).url, first + "&page=3");
