@@ -47,7 +47,7 @@ struct rounding_case {
 class usage_rounding : public usage_report_test,
                        public ::testing::WithParamInterface<rounding_case> {};
 
-TEST_P(usage_rounding, is_half_even_on_the_decimal_value) {
+TEST_P(usage_rounding, case_use_04_is_half_even_on_the_decimal_value) {
   total(1, json::object({{"cpu", GetParam().measured}}));
   EXPECT_TRUE(report());
   EXPECT_THAT(booked(), ElementsAre(HasSubstr(std::string(" cpu=") + GetParam().booked)));
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& c) { return c.param.name; }
 );
 
-TEST_F(usage_report_test, does_not_depend_on_the_locale) {
+TEST_F(usage_report_test, case_time_01_does_not_depend_on_the_locale) {
   const std::string before = std::setlocale(LC_ALL, nullptr);
   if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) {
     std::setlocale(LC_ALL, "C");
@@ -82,7 +82,7 @@ TEST_F(usage_report_test, does_not_depend_on_the_locale) {
   EXPECT_THAT(booked(), ElementsAre(HasSubstr(" cpu=1234.50")));
 }
 
-TEST_F(usage_report_test, sends_what_waldur_takes_and_warns_once_about_the_rest) {
+TEST_F(usage_report_test, case_use_05_sends_what_waldur_takes_and_warns_once_about_the_rest) {
   component("disk", "fixed");
   component("traffic", "usage");
   total(1, json::object({{"cpu", 2}, {"disk", 5}, {"traffic", 7}, {"gpu", 1}, {"ram", "much"}}));
@@ -111,7 +111,7 @@ TEST_F(usage_report_test, no_data_is_not_zero) {
   EXPECT_THAT(booked(), IsEmpty());
 }
 
-TEST_F(usage_report_test, zero_is_booked_once) {
+TEST_F(usage_report_test, case_use_06_zero_is_booked_once) {
   total(1, json::object({{"cpu", 0}}));
   EXPECT_TRUE(report());
   EXPECT_THAT(booked(), ElementsAre(HasSubstr("cpu=0.00")));
@@ -136,7 +136,7 @@ TEST_F(usage_report_test, unreadable_stored_usage_books_nothing) {
   EXPECT_THAT(booked(), IsEmpty());
 }
 
-TEST_F(usage_report_test, a_snapshot_may_shrink_but_hours_may_not) {
+TEST_F(usage_report_test, case_use_03_a_snapshot_may_shrink_but_hours_may_not) {
   w.waldur.usages["2026-11-01"] = {{uuid_of(8), "cpu", "310.00"}, {uuid_of(9), "ram", "4096.00"}};
   EXPECT_TRUE(report());
   EXPECT_EQ(booked().size(), 1U);
@@ -146,7 +146,7 @@ TEST_F(usage_report_test, a_snapshot_may_shrink_but_hours_may_not) {
   EXPECT_EQ(booked().size(), 1U);
 }
 
-TEST_F(usage_report_test, what_was_measured_in_one_month_is_not_booked_in_the_next) {
+TEST_F(usage_report_test, case_use_02_what_was_measured_in_one_month_is_not_booked_in_the_next) {
   at("2026-11-30T23:59:58Z");
   w.cloud->on(operation::report_usage, [this](const auto&, const auto&) {
     at("2026-12-01T00:00:01Z");
@@ -240,7 +240,7 @@ TEST_F(usage_report_test, a_resource_in_error_is_no_fault_of_the_agent) {
   EXPECT_THAT(w.waldur.writes("set_resource_erred"), IsEmpty());
 }
 
-TEST_F(usage_report_test, the_shift_of_summer_time_moves_the_date_and_not_the_month) {
+TEST_F(usage_report_test, case_time_02_the_shift_of_summer_time_moves_the_date_and_not_the_month) {
   w.settings.timezone = *base::time_zone::find("Europe/Tallinn");
   w.renew_offering();
   const std::vector<std::pair<const char*, const char*>> cases{

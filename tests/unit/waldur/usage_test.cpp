@@ -13,7 +13,7 @@ using testing::SizeIs;
 const base::uuid record_id = *base::uuid::parse("00000000000000000000000000000008");
 const base::uuid user_id = *base::uuid::parse("00000000000000000000000000000007");
 
-TEST_F(waldur_client, leaves_out_usage_of_other_months_whatever_the_server_filtered) {
+TEST_F(waldur_client, case_use_01_leaves_out_usage_of_other_months_whatever_the_server_filtered) {
   http->expect(answer(
       200,
       R"([{"uuid":"00000000000000000000000000000001","type":"cpu","usage":"310.00","billing_period":"2026-10-01"},
@@ -25,6 +25,25 @@ TEST_F(waldur_client, leaves_out_usage_of_other_months_whatever_the_server_filte
   ASSERT_THAT(*usages, SizeIs(2)) << "a row that does not tell its month is one of this";
   EXPECT_EQ((*usages)[0].usage, "12.5");
   EXPECT_EQ((*usages)[1].type, "ram");
+}
+
+TEST_F(waldur_client, case_use_07_takes_numbers_in_every_form) {
+  http->expect(answer(
+      200,
+      R"([{"uuid":"00000000000000000000000000000001","type":"a","usage":"12.50"},
+          {"uuid":"00000000000000000000000000000002","type":"b","usage":12.5},
+          {"uuid":"00000000000000000000000000000003","type":"c","usage":12},
+          {"uuid":"00000000000000000000000000000004","type":"d","usage":null},
+          {"uuid":"00000000000000000000000000000005","type":"e","usage":"much"}])"
+  ));
+  const auto usages = waldur().list_usages(resource_id, "2026-11-01");
+  ASSERT_TRUE(usages.has_value());
+  std::vector<std::string> amounts;
+  for (const component_usage& u : *usages) {
+    amounts.push_back(u.type + "=" + u.usage);
+  }
+  EXPECT_THAT(amounts, testing::ElementsAre("a=12.50", "b=12.5", "c=12"));
+  EXPECT_THAT(warnings, testing::Contains(HasSubstr("usage")));
 }
 
 TEST_F(waldur_client, reads_the_shares_of_users) {
