@@ -41,7 +41,8 @@ bool is_alive(const process_mark& mark);
 
 // Where the status of agents on `config_file` lies. A directory of $RUNTIME_DIRECTORY, else
 // $XDG_RUNTIME_DIR, else the temporary directory; the name is made of the file's absolute path, the
-// mode and the process. WALDUR_SITE_AGENT_STATUS_PATH names the file instead.
+// mode and the process, because several agents may share a file. WALDUR_SITE_AGENT_STATUS_PATH
+// names the file instead.
 std::string status_path(const std::string& config_file, const std::string& mode);
 // Every file that may be one for `config_file`, in all places an agent may have chosen (also
 // /run/waldur-site-agent, the runtime directory of the service).
@@ -64,12 +65,13 @@ base::result<status_file> read_status(const std::string& path);
 class status_writer {
 public:
   // `describe` is called on the thread. Leftovers of dead agents of the same `config_file` are
-  // removed first.
+  // removed first. `path`: "" = status_path().
   status_writer(
       std::function<base::json()> describe,
       std::string config_file,
       std::string mode,
-      const base::clock& clock
+      const base::clock& clock,
+      std::string path = ""
   );
   ~status_writer();
   status_writer(const status_writer&) = delete;

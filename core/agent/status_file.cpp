@@ -247,10 +247,12 @@ status_writer::status_writer(
     std::function<base::json()> describe,
     std::string config_file,
     std::string mode,
-    const base::clock& clock
+    const base::clock& clock,
+    std::string path
 )
     : describe_(std::move(describe)), config_file_(std::move(config_file)), mode_(std::move(mode)),
-      clock_(clock), path_(status_path(config_file_, mode_)), mark_(own_mark()) {
+      clock_(clock), path_(path.empty() ? status_path(config_file_, mode_) : std::move(path)),
+      mark_(own_mark()) {
   for (const std::string& old : find_status_files(config_file_)) {
     if (const base::result<status_file> read = read_status(old); read && !read->is_alive) {
       ::unlink(old.c_str());

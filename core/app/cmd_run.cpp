@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Running the agent: signals, logs, exit codes around agent::agent.
+#include "core/agent/board.hpp"
 #include "core/agent/heartbeat.hpp"
+#include "core/agent/lease_keeper.hpp"
 #include "core/agent/scheduler.hpp"
 #include "core/app/assemble.hpp"
 #include "core/app/commands.hpp"
-#include "core/base/text.hpp"
+#include "core/app/reload.hpp"
 #include "core/config/config.hpp"
 #include "core/net/proxy.hpp"
 #include "core/observe/log.hpp"
@@ -13,11 +15,14 @@
 #include <ctime>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -45,14 +50,6 @@ std::vector<agent::mode> modes_of(const std::string& name) {
     return {mode::order_process, mode::event_process, mode::membership_sync, mode::report};
   }
   return {mode::order_process};
-}
-
-observe::level level_of(const std::string& name) {
-  const std::string lower = base::to_lower(name);
-  return lower == "debug"                          ? observe::level::debug
-         : lower == "warning"                      ? observe::level::warning
-         : lower == "error" || lower == "critical" ? observe::level::error
-                                                   : observe::level::info;
 }
 
 // nullopt: the agent must not start; findings are on stderr.
@@ -84,21 +81,32 @@ sigset_t block_signals() {
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGQUIT);
+  sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return set;
 }
 
-bool is_signalled(const sigset_t& set) {
+// The signal that came within one look; 0: none.
+int take_signal(const sigset_t& set) {
   const timespec time{0, look_interval_ns};
-  return sigtimedwait(&set, nullptr, &time) > 0;
+  return std::max(sigtimedwait(&set, nullptr, &time), 0);
 }
 
-// Until the agent ended by itself or was asked to by a signal and did, or its grace is over.
-void wait_for_end(const sigset_t& set, const std::atomic<bool>& ended, std::stop_source& stop) {
+// Until the agent ended by itself or was asked to by a signal and did, or its grace is over. Calls
+// `reload` for each SIGHUP before that.
+void wait_for_end(
+    const sigset_t& set,
+    const std::atomic<bool>& ended,
+    std::stop_source& stop,
+    const std::function<void()>& reload
+) {
   const observe::logger log("agent");
   std::optional<base::steady_time> asked;
   while (!ended) {
-    if (is_signalled(set) && !asked) {
+    const int signal = take_signal(set);
+    if (signal == SIGHUP && !asked) {
+      reload();
+    } else if (signal != 0 && signal != SIGHUP && !asked) {
       log.info("asked to stop; running work stops at its next checkpoint");
       asked = base::real_clock().steady();
       stop.request_stop();
@@ -111,6 +119,28 @@ void wait_for_end(const sigset_t& set, const std::atomic<bool>& ended, std::stop
   }
 }
 
+// Null: no leases are wanted. An error: they cannot be had.
+base::result<std::unique_ptr<agent::lease_keeper>> make_leases(const command_line& line) {
+  const char* variable =
+      std::getenv("WALDUR_SITE_AGENT_LEASE_NAMESPACE"); // NOLINT(concurrency-mt-unsafe)
+  const std::string name_space =
+      line.lease_namespace.empty() && variable != nullptr ? variable : line.lease_namespace;
+  if (name_space.empty() || line.once) {
+    return std::unique_ptr<agent::lease_keeper>();
+  }
+  base::result<agent::lease_options> options = agent::leases_in_cluster(name_space, line.mode);
+  if (!options) {
+    return std::move(options).error();
+  }
+  base::result<std::unique_ptr<net::transport>> transport = agent::make_lease_transport(*options);
+  if (!transport) {
+    return base::with_context(std::move(transport).error(), "leases");
+  }
+  return std::make_unique<agent::lease_keeper>(
+      *std::move(options), *std::move(transport), base::real_clock()
+  );
+}
+
 } // namespace
 
 int run_agent(const command_line& line) {
@@ -120,6 +150,11 @@ int run_agent(const command_line& line) {
   }
   if (config->offerings.empty() && config->has_errors()) {
     std::cerr << line.config_file << ": error: offerings: none is usable\n";
+    return exit_failed;
+  }
+  base::result<std::unique_ptr<agent::lease_keeper>> leases = make_leases(line);
+  if (!leases) {
+    std::cerr << "waldur-site-agent: " << leases.error().message << '\n';
     return exit_failed;
   }
   const sigset_t signals = block_signals();
@@ -136,13 +171,20 @@ int run_agent(const command_line& line) {
        {"mode", line.mode},
        {"offerings", std::to_string(config->offerings.size())}}
   );
+  const auto parts = [&](const config::agent_config& from) {
+    agent::agent_parts made{
+        make_portals(stop.get_token()),
+        make_backends(from, line.plugin_directories),
+        make_sessions(from, stop.get_token())};
+    if (*leases) {
+      made.leases = [&keeper = **leases](const config::offering& o) { return keeper.add(o); };
+    }
+    return made;
+  };
   agent::agent agent(
       *config,
       std::move(options),
-      agent::agent_parts{
-          make_portals(stop.get_token()),
-          make_backends(*config, line.plugin_directories),
-          make_sessions(*config, stop.get_token())},
+      parts(*config),
       base::real_clock(),
       agent::real_waiter(),
       stop.get_token()
@@ -150,6 +192,21 @@ int run_agent(const command_line& line) {
   const agent::heartbeat_monitor heartbeat(
       agent.progress(), base::real_clock(), agent::heartbeat_path()
   );
+  std::optional<agent::status_writer> status;
+  std::optional<reloader> reloads;
+  if (!line.once) {
+    status.emplace(
+        [&agent] { return agent.describe(); },
+        line.config_file,
+        line.mode,
+        base::real_clock(),
+        line.status_file
+    );
+    reloads.emplace(agent, line.config_file, parts);
+  }
+  if (*leases) {
+    (*leases)->start();
+  }
   bool fine = false;
   std::atomic<bool> ended{false};
   {
@@ -157,7 +214,11 @@ int run_agent(const command_line& line) {
       fine = agent.run();
       ended = true;
     });
-    wait_for_end(signals, ended, stop);
+    wait_for_end(signals, ended, stop, [&reloads] {
+      if (reloads) {
+        reloads->request();
+      }
+    });
   }
   observe::logger("agent").info("agent ended");
   if (stop.stop_requested()) {

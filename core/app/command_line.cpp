@@ -32,7 +32,8 @@ const std::vector<std::string_view> commands = {
     "create-homedirs",
     "healthz",
     "load-historical-usage",
-    "plugin"};
+    "plugin",
+    "status"};
 const std::vector<std::string_view> plugin_commands = {"list", "inspect"};
 const std::vector<std::string_view> options = {
     "--mode",
@@ -58,7 +59,9 @@ const std::vector<std::string_view> options = {
     "--reconcile-stale",
     "--resource-backend-id",
     "--help",
-    "--version"};
+    "--version",
+    "--lease",
+    "--status-file"};
 const std::vector<std::string_view> modes = {
     "order_process", "report", "membership_sync", "event_process", "all"};
 
@@ -77,7 +80,8 @@ bool takes_value(std::string_view word) {
   return std::find(of_history.begin(), of_history.end(), word) != of_history.end() ||
          word == "-m" || word == "-c" || word == "--mode" || word == "--config-file" ||
          word == "--workers" || word == "--plugin-dir" || word == "--offering" ||
-         word == "--max-age" || word == "--heartbeat-path";
+         word == "--max-age" || word == "--heartbeat-path" || word == "--lease" ||
+         word == "--status-file";
 }
 
 bool is_one_of(std::string_view word, const std::vector<std::string_view>& words) {
@@ -131,6 +135,11 @@ void add_json(CLI::App& app, command_line& made) {
   app.add_flag("--json", made.json, "One JSON document instead of lines");
 }
 
+void add_status_file(CLI::App& app, command_line& made) {
+  app.add_option("--status-file", made.status_file, "Where the agent's status lies")
+      ->type_name("FILE");
+}
+
 void add_plugin_directories(CLI::App& app, command_line& made) {
   app.add_option(
          "--plugin-dir",
@@ -160,7 +169,14 @@ void describe(CLI::App& app, command_line& made) {
       ->type_name("N")
       ->capture_default_str();
   add_plugin_directories(app, made);
-  app.footer("Modes: order_process, report, membership_sync, event_process (not built yet), all.");
+  app.add_option(
+         "--lease",
+         made.lease_namespace,
+         "Poll only offerings whose Kubernetes lease in this namespace is held"
+  )
+      ->type_name("NAMESPACE");
+  add_status_file(app, made);
+  app.footer("Modes: order_process, report, membership_sync, event_process, all.");
   app.require_subcommand(0, 1);
 }
 
@@ -266,6 +282,12 @@ void describe_commands(CLI::App& app, command_line& made) {
           false,
           true},
       reader{
+          "status",
+          "Show what the agents on this file are doing; no network",
+          command::status,
+          false,
+          true},
+      reader{
           "load-components",
           "Create or update the file's components in Waldur",
           command::load_components,
@@ -309,6 +331,7 @@ void describe_commands(CLI::App& app, command_line& made) {
   app.get_subcommand("orphans")->add_flag(
       "--delete", made.remove, "Delete those whose exact ids are then typed"
   );
+  add_status_file(*app.get_subcommand("status"), made);
   for (const char* name : {"load-components", "sync-resource-limits"}) {
     app.get_subcommand(name)->add_flag(
         "--dry-run", made.dry_run, "Say what would be written, and write nothing"

@@ -40,7 +40,8 @@ struct command_line {
     sync_offering_users,
     create_homedirs,
     healthz,
-    load_historical_usage
+    load_historical_usage,
+    status
   };
 
   command what = command::run;
@@ -58,6 +59,8 @@ struct command_line {
   std::string heartbeat_file;                  // healthz; empty: as the agent finds it
   int max_age_s = 300;                         // healthz: of the heartbeat file
   bool liveness_only = false;                  // healthz: leave Waldur alone
+  std::string status_file;                     // empty: derived from the configuration's path
+  std::string lease_namespace;                 // --lease; empty: no leases
   history_options history;
 };
 

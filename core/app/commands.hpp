@@ -18,6 +18,7 @@ int run_sync_offering_users(const command_line& line);
 int run_create_homedirs(const command_line& line);
 int run_healthz(const command_line& line);
 int run_load_historical_usage(const command_line& line);
+int run_status(const command_line& line);
 int run_plugin_list(const command_line& line);
 int run_plugin_inspect(const command_line& line);
 

@@ -43,6 +43,8 @@ int dispatch(const command_line& line) {
     return siteagent::app::run_healthz(line);
   case command_line::command::load_historical_usage:
     return siteagent::app::run_load_historical_usage(line);
+  case command_line::command::status:
+    return siteagent::app::run_status(line);
   case command_line::command::plugin_list:
     return siteagent::app::run_plugin_list(line);
   case command_line::command::plugin_inspect:

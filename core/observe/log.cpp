@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/observe/log.hpp"
 
+#include "core/observe/tap.hpp"
+
 #include "core/base/clock.hpp"
 #include "core/base/json.hpp"
 #include "core/base/secret.hpp"
@@ -37,8 +39,9 @@ std::unique_ptr<spdlog::logger> make_output(level lowest, spdlog::sink_ptr sink)
 
 // The process's one output. Never destroyed: plugins may log until the very end.
 struct output {
-  std::mutex mutex; // guards `lines`
+  std::mutex mutex; // guards the next two
   std::vector<std::string>* lines = nullptr;
+  std::shared_ptr<const log_tap> tap; // shared with calls under way
   std::unique_ptr<spdlog::logger> sink =
       make_output(level::info, std::make_shared<spdlog::sinks::stdout_sink_mt>());
 };
@@ -119,9 +122,21 @@ void set_up_logs(level lowest, const std::string& path) {
   the_output().sink = make_output(lowest, std::move(sink));
 }
 
+void set_lowest_level(level lowest) {
+  if (the_output().sink) {
+    the_output().sink->set_level(to_spdlog(lowest));
+  }
+}
+
 void capture_logs_for_test(std::vector<std::string>* lines) {
   const std::lock_guard lock(the_output().mutex);
   the_output().lines = lines;
+}
+
+void set_log_tap(log_tap tap) {
+  auto shared = tap ? std::make_shared<const log_tap>(std::move(tap)) : nullptr;
+  const std::lock_guard lock(the_output().mutex);
+  the_output().tap = std::move(shared);
 }
 
 logger::logger(std::string name)
@@ -189,9 +204,16 @@ void logger::write(level at, std::string_view event, const std::vector<field>& f
   }
   const std::string text = line.dump();
   the_output().sink->log(to_spdlog(at), spdlog::string_view_t(text.data(), text.size()));
-  const std::lock_guard lock(the_output().mutex);
-  if (the_output().lines != nullptr) {
-    the_output().lines->push_back(text);
+  std::shared_ptr<const log_tap> tap;
+  {
+    const std::lock_guard lock(the_output().mutex);
+    if (the_output().lines != nullptr) {
+      the_output().lines->push_back(text);
+    }
+    tap = the_output().tap;
+  }
+  if (tap) {
+    (*tap)(at, line);
   }
 }
 

@@ -27,6 +27,8 @@ inline constexpr const char* log_to_stderr = "stderr:";
 // file is opened for appending with mode 0600. Throws std::runtime_error when it cannot be opened.
 // Without this call lines from `info` on go to stdout.
 void set_up_logs(level lowest, const std::string& path = "");
+// Changes the lowest level of what set_up_logs set up. [any thread]
+void set_lowest_level(level lowest);
 // Test hook: lines are also appended to *lines (caller's, must outlive the use; nullptr ends it).
 void capture_logs_for_test(std::vector<std::string>* lines);
 
