@@ -2,9 +2,9 @@
 #include "core/config/config.hpp"
 
 #include "core/base/text.hpp"
+#include "core/config/environment.hpp"
 #include "core/config/fields.hpp"
 #include "core/config/offering.hpp"
-#include "core/config/python_agent.hpp"
 #include "core/config/reader.hpp"
 #include "core/config/yaml.hpp"
 
@@ -241,7 +241,7 @@ base::result<agent_config> load(const std::string& path) {
   }
   auto config = parse(*text, path);
   if (config) {
-    std::vector<finding> environment = unused_variables();
+    std::vector<finding> environment = judge_environment();
     config->findings.insert(
         config->findings.begin(),
         std::make_move_iterator(environment.begin()),

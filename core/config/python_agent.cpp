@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <utility>
 
 namespace siteagent::config {
 
@@ -85,20 +83,6 @@ std::span<const std::string_view> python_only_username_plugins() {
 
 bool is_python_only_username_plugin(std::string_view id) {
   return std::find(username_plugins.begin(), username_plugins.end(), id) != username_plugins.end();
-}
-
-std::vector<finding> unused_variables() {
-  constexpr std::array<std::pair<const char*, const char*>, 2> variables{{
-      {"WALDUR_VERIFY_SSL", "no effect, as in the Python agent; use verify_ssl of the offering"},
-      {"SENTRY_ENVIRONMENT", "no effect: there is no Sentry client"},
-  }};
-  std::vector<finding> out;
-  for (const auto& [name, why] : variables) {
-    if (std::getenv(name) != nullptr) { // NOLINT(concurrency-mt-unsafe)
-      out.push_back({.fatal = false, .file = "environment", .at = {}, .key = name, .why = why});
-    }
-  }
-  return out;
 }
 
 } // namespace siteagent::config

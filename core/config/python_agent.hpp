@@ -3,11 +3,8 @@
 // that tell their owner so.
 #pragma once
 
-#include "core/config/value.hpp"
-
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace siteagent::config {
 
@@ -31,9 +28,5 @@ bool is_python_only_plugin(std::string_view id);
 // Its username plugins that have no counterpart here.
 std::span<const std::string_view> python_only_username_plugins();
 bool is_python_only_username_plugin(std::string_view id);
-
-// A warning for each variable of the environment that is set for the Python agent and does nothing
-// here. Called before threads change the environment.
-std::vector<finding> unused_variables();
 
 } // namespace siteagent::config
