@@ -389,6 +389,25 @@ TEST_F(config_file, is_loaded_and_named_in_findings) {
   EXPECT_THAT(texts(*config), ElementsAre(path + ":7:1: warning: bogus: unknown key; ignored"));
 }
 
+TEST_F(config_file, comes_with_warnings_about_variables_that_do_nothing) {
+  const std::string path = write("agent.yaml", file_with(""));
+  ASSERT_EQ(::setenv("WALDUR_VERIFY_SSL", "false", 1), 0);
+  ASSERT_EQ(::setenv("SENTRY_ENVIRONMENT", "production", 1), 0);
+  const auto config = load(path);
+  ::unsetenv("WALDUR_VERIFY_SSL");
+  ::unsetenv("SENTRY_ENVIRONMENT");
+  ASSERT_TRUE(config.has_value());
+  EXPECT_FALSE(config->has_errors());
+  EXPECT_THAT(
+      texts(*config),
+      ElementsAre(
+          "environment: warning: WALDUR_VERIFY_SSL: no effect, as in the Python agent; use "
+          "verify_ssl of the offering",
+          "environment: warning: SENTRY_ENVIRONMENT: no effect: there is no Sentry client"
+      )
+  );
+}
+
 TEST_F(config_file, that_is_missing_a_directory_or_too_large_is_refused_with_the_reason) {
   const auto missing = load(directory_ + "/none.yaml");
   ASSERT_FALSE(missing.has_value());
