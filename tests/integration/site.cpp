@@ -182,11 +182,12 @@ site::site(site_options options) : plugin_dir_(SITEAGENT_PLUGIN_DIR), options_(s
   azure_ = std::make_unique<emulator>(
       SITEAGENT_BIN_DIR "/azure-emulator", dir_, "azure", azure_arguments
   );
+  auto waldur_arguments = seed_arguments("waldur-seed.json", options_.waldur_seed);
+  waldur_arguments.insert(
+      waldur_arguments.end(), options_.waldur_arguments.begin(), options_.waldur_arguments.end()
+  );
   waldur_ = std::make_unique<emulator>(
-      SITEAGENT_BIN_DIR "/waldur-emulator",
-      dir_,
-      "waldur",
-      seed_arguments("waldur-seed.json", options_.waldur_seed)
+      SITEAGENT_BIN_DIR "/waldur-emulator", dir_, "waldur", waldur_arguments
   );
   config_file_ = dir_.file("config.yaml");
   write_config(default_offering_yaml("Azure VM", offering_uuid) + options_.offerings, options_.top);
@@ -227,6 +228,7 @@ std::string site::default_offering_yaml(
          "      default_size: Standard_B1s\n"           //
          "      default_image: Canonical:0001-com-ubuntu-server-jammy:22_04-lts:latest\n" +
          ranges + options_.settings + //
+         options_.keys +            //
          "    backend_components:\n"  //
          "      cpu: {measured_unit: Cores, unit_factor: 1, accounting_type: limit, label: CPU}\n"
          "      ram: {measured_unit: MiB, unit_factor: 1, accounting_type: limit, label: RAM}\n"

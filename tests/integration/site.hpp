@@ -107,6 +107,8 @@ struct site_options {
   std::string settings;  // more lines of backend_settings, indented by six blanks
   std::string offerings; // more offerings, as YAML list items indented by two blanks
   std::string top;       // more top-level lines
+  std::string keys = {}; // more keys of the offering, indented by four blanks
+  std::vector<std::string> waldur_arguments = {}; // of waldur-emulator
   std::vector<std::string> allowed_ssh_ranges{"203.0.113.0/24"};
 };
 
