@@ -3,6 +3,7 @@
 #include "core/app/assemble.hpp"
 
 #include "core/agent/events/session_opener.hpp"
+#include "core/agent/heartbeat.hpp"
 #include "core/agent/request_body.hpp"
 #include "core/config/python_agent.hpp"
 #include "core/host/instance.hpp"
@@ -35,6 +36,24 @@ base::result<std::vector<net::origin>> origins_of(const config::offering& offeri
   }
   return origins;
 }
+
+// Every answer of Waldur is progress of the pass that asked.
+class progressing_transport final : public net::transport {
+public:
+  explicit progressing_transport(std::unique_ptr<net::transport> inner)
+      : inner_(std::move(inner)) {}
+
+  base::result<net::response> perform(const net::request& r) override {
+    base::result<net::response> answer = inner_->perform(r);
+    if (answer) {
+      agent::progress_board::touch_here();
+    }
+    return answer;
+  }
+
+private:
+  std::unique_ptr<net::transport> inner_;
+};
 
 void tell_of_proxies(const net::proxy_settings& proxies, const std::vector<net::origin>& origins) {
   for (const net::origin& to : origins) {
@@ -72,7 +91,9 @@ base::result<std::shared_ptr<net::transport>> make_shared_transport(const config
   traffic.is_wanted = [] { return observe::logger::is_enabled(observe::level::debug); };
   traffic.headers = {"retry-after", "x-result-count"};
   traffic.query_keys = {"page", "page_size", "state", "field", "offering_uuid", "billing_period"};
-  return std::shared_ptr<net::transport>(net::log_exchanges(*std::move(made), std::move(traffic)));
+  return std::shared_ptr<net::transport>(std::make_shared<progressing_transport>(
+      net::log_exchanges(*std::move(made), std::move(traffic))
+  ));
 }
 
 std::string key_of(const config::offering& offering) {
@@ -126,6 +147,11 @@ base::result<std::unique_ptr<waldur::client>> make_client(
   options.oidc_token_url = offering.oidc_token_url;
   options.oidc_client_id = offering.oidc_client_id;
   options.oidc_client_secret = offering.oidc_client_secret;
+  const std::string& source = offering.oidc_token_url.empty() ? offering.waldur_api_token_source
+                                                              : offering.oidc_client_secret_source;
+  if (!source.empty()) {
+    options.read_secret_again = [source] { return config::read_secret_again(source); };
+  }
   options.user_agent =
       "waldur-site-agent-" + std::string(role) + "/" + std::string(SITEAGENT_VERSION);
   options.stop_requested = [stop] { return stop.stop_requested(); };
@@ -133,6 +159,18 @@ base::result<std::unique_ptr<waldur::client>> make_client(
                            const std::string& text
                        ) { log.warning(text); };
   return std::make_unique<waldur::client>(std::move(options), std::move(transport));
+}
+
+client_factory make_clients(std::string role, std::stop_token stop) {
+  return [shared = std::make_shared<transports>(), role = std::move(role), stop = std::move(stop)](
+             const config::offering& offering
+         ) -> base::result<std::unique_ptr<waldur::client>> {
+    base::result<std::shared_ptr<net::transport>> transport = shared->get(offering);
+    if (!transport) {
+      return std::move(transport).error();
+    }
+    return make_client(offering, role, *std::move(transport), stop);
+  };
 }
 
 agent::portal_factory make_portals(std::stop_token stop) {

@@ -32,14 +32,19 @@ bool is_sendable(std::string_view token) {
   });
 }
 
+base::secret token_header(const base::secret& token) {
+  return base::secret("Token " + std::string(token.reveal()));
+}
+
 } // namespace
 
 authorizer::authorizer(const client_options& options, net::transport& transport)
-    : options_(options), transport_(transport) {
+    : options_(options), transport_(transport),
+      secret_(options.oidc_token_url.empty() ? options.token : options.oidc_client_secret) {
   base::global_redactor().protect(options_.token.reveal());
   base::global_redactor().protect(options_.oidc_client_secret.reveal());
   if (!is_oidc()) {
-    header_ = base::secret("Token " + std::string(options_.token.reveal()));
+    header_ = token_header(secret_);
   }
 }
 
@@ -48,12 +53,13 @@ bool authorizer::is_oidc() const {
 }
 
 base::result<base::secret> authorizer::header() {
-  if (!is_oidc()) {
-    return header_;
-  }
   const std::lock_guard one_flight(mutex_);
-  if (header_.empty() || options_.clock->steady() >= expires_) {
-    if (auto fetched = fetch(); !fetched) {
+  if (is_oidc() && (header_.empty() || options_.clock->steady() >= expires_)) {
+    auto fetched = fetch();
+    if (!fetched && fetched.error().code == base::error_code::auth && is_secret_new()) {
+      fetched = fetch();
+    }
+    if (!fetched) {
       return fetched.error();
     }
   }
@@ -61,12 +67,34 @@ base::result<base::secret> authorizer::header() {
 }
 
 bool authorizer::renew(const base::secret& used) {
-  if (!is_oidc()) {
+  const std::lock_guard lock(mutex_);
+  if (!(header_ == used)) {
+    return true; // another call was faster
+  }
+  if (is_oidc()) {
+    header_ = base::secret();
+    return true;
+  }
+  if (!is_secret_new()) {
     return false;
   }
-  const std::lock_guard lock(mutex_);
-  if (header_ == used) {
-    header_ = base::secret();
+  header_ = token_header(secret_);
+  return true;
+}
+
+// Reads the secret where it lies and takes it over if it is another one.
+bool authorizer::is_secret_new() {
+  if (!options_.read_secret_again) {
+    return false;
+  }
+  base::result<base::secret> read = options_.read_secret_again();
+  if (!read || read->empty() || *read == secret_ || !is_sendable(read->reveal())) {
+    return false;
+  }
+  base::global_redactor().protect(read->reveal());
+  secret_ = *std::move(read);
+  if (options_.on_warning) {
+    options_.on_warning("waldur: the credentials were refused and read again; they are new");
   }
   return true;
 }
@@ -95,7 +123,7 @@ net::request authorizer::token_request() const {
   q.body = net::build_query(
       {{"grant_type", "client_credentials"},
        {"client_id", options_.oidc_client_id},
-       {"client_secret", std::string(options_.oidc_client_secret.reveal())}}
+       {"client_secret", std::string(secret_.reveal())}}
   );
   q.max_body = std::size_t{1} << 20U;
   q.stop_requested = options_.stop_requested;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The Authorization header: a static token, or an OIDC access token by client credentials, cached
-// until 30 s before it expires. Internal to core/waldur. [any thread]
+// The Authorization header: a token, or an OIDC access token by client credentials, cached until
+// 30 s before it expires. A refused token or secret is read again where it lies. Internal to
+// core/waldur. [any thread]
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -26,14 +27,15 @@ public:
   // meanwhile wait for its answer. `auth`: refused by the token endpoint; transient or throttled:
   // no answer. Nothing was sent to Waldur in either case.
   base::result<base::secret> header();
-  // After a 401: drops the cached token if `used` was made of it. True: another header() may help.
+  // After a 401 to `used`. True: another header() may help.
   bool renew(const base::secret& used);
   // Current tokens and secrets replaced by "***".
   std::string scrub(std::string_view text) const;
 
 private:
   bool is_oidc() const;
-  base::result<void> fetch(); // needs the lock
+  base::result<void> fetch(); // needs the lock, as the next ones
+  bool is_secret_new();
   base::result<void> take(const net::response& r);
   net::request token_request() const;
 
@@ -41,6 +43,7 @@ private:
   net::transport& transport_;
   mutable std::mutex mutex_; // held while a token is fetched: one flight
   mutable std::mutex token_mutex_;
+  base::secret secret_; // the token or the OIDC secret
   base::secret header_;
   base::secret access_token_;
   base::steady_time expires_{};

@@ -41,6 +41,9 @@ struct client_options {
   std::string oidc_token_url; // set: client credentials instead of the token
   std::string oidc_client_id;
   base::secret oidc_client_secret;
+  // Reads the token, or the OIDC secret, where it lies; asked once for each refusal, and a value
+  // that is new is tried at once. Empty: it lies nowhere else. [any thread]
+  std::function<base::result<base::secret>()> read_secret_again;
   std::string user_agent;               // "waldur-site-agent-<mode>/<version>"
   std::function<bool()> stop_requested; // [any thread]; may be empty
   // What was tolerated: a row of a list that could not be read and was left out. [any thread]
@@ -161,6 +164,12 @@ public:
   base::result<void> report_policy_result(
       const base::uuid& policy, const base::uuid& resource, bool success, std::string_view message
   ); // [P1]
+
+  // Logs (client_logs.cpp). [L1] At most 100. The agent's identity is found or made, as above. 404
+  // = an older server.
+  base::result<void> ship_logs(
+      const base::uuid& offering, const agent_build& build, const std::vector<log_line>& lines
+  );
 
   // Loading components and the probe (client_components.cpp). [C3] as the server shows them
   base::result<std::vector<base::json>> list_components(const base::uuid& offering);
