@@ -89,6 +89,7 @@ bool print_roles(
   }
   host::call_request request;
   request.body.set("what", "role");
+  request.body.set("components", agent::components_to_json(offering.components));
   const base::result<std::vector<json>> roles =
       (*cloud)->call(host::operation::describe, request, {});
   if (!roles && roles.error().code == base::error_code::unsupported) {

@@ -93,7 +93,7 @@ typedef struct sagent_resource_backend {
 
   /* M. Usage of many resources. Body: resources, components, "period":{"year":2026,"month":11},
    * "timezone". Emits per resource {"uuid","measured":false} or {"uuid","measured":true,
-   * "total":{"cpu":"2"}} in the units of the components (divided by unit_factor). What cannot be
+   * "total":{"cpu":"2"},"users":{"<username>":{"cpu":"1"}}?}, divided by unit_factor. What cannot be
    * measured is left out, never zero. Budget 10 min. */
   sagent_method report_usage;
 
@@ -123,8 +123,8 @@ typedef struct sagent_resource_backend {
   sagent_method add_members;
   sagent_method remove_members;
 
-  /* What an operator copies elsewhere. Reads only. Body: "what", and for options also offering,
-   * components and, to have the choices of an existing form judged instead of the plugin's own,
+  /* What an operator copies elsewhere. Reads only. Body: "what", components, and for options also
+   * offering and, to have the choices of an existing form judged instead of the plugin's own,
    * "choices":{"<attribute>":["text"]}. Budget 10 min. By "what":
    * - role: the least rights this plugin's credentials need, in the cloud's own format. Emits one
    *   object per role, each printed as it is. Must work before the credentials do.
