@@ -110,7 +110,7 @@ private:
   }
 
   base::error why_reading_failed(failure e) const override {
-    if (e == websocket::error::closed) {
+    if (e == websocket::error::closed || web_.reason().code != websocket::close_code::none) {
       const std::string why = close_reason();
       return transient("the broker closed the connection" + (why.empty() ? "" : ": " + why));
     }

@@ -12,9 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 namespace siteagent::net::test {
 
@@ -79,6 +81,15 @@ std::string connection::read_request() {
     }
     unread_.append(buffer.data(), static_cast<std::size_t>(n));
   }
+}
+
+std::string connection::read() {
+  if (!unread_.empty()) {
+    return std::exchange(unread_, {});
+  }
+  std::string bytes(16'384, '\0');
+  bytes.resize(static_cast<std::size_t>(std::max(receive(bytes.data(), bytes.size()), 0L)));
+  return bytes;
 }
 
 bool connection::write(std::string_view bytes) {

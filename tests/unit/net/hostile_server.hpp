@@ -30,6 +30,8 @@ public:
 
   // The next whole request, head and Content-Length body, as received; "" when the client left.
   std::string read_request();
+  // What is there, at least one byte (waits for it); "" when the client left.
+  std::string read();
   // False when the client left.
   bool write(std::string_view bytes);
   // Until the client leaves or the time is over; true when it left. Drops what arrives meanwhile.
