@@ -22,7 +22,13 @@ base::result<std::unique_ptr<waldur::client>> make_client(
     const std::stop_token& stop
 );
 
-// Offerings with the same origins and TLS settings share a transport.
+using client_factory =
+    std::function<base::result<std::unique_ptr<waldur::client>>(const config::offering& offering)>;
+
+// Clients of one role; offerings with the same origins and TLS settings share a transport.
+client_factory make_clients(std::string role, std::stop_token stop);
+
+// The same for the agent's modes.
 agent::portal_factory make_portals(std::stop_token stop);
 
 // Connections to the brokers of the offerings of that file, through its proxy. A token that lies

@@ -110,4 +110,12 @@ struct agent_build {
   std::vector<std::pair<std::string, std::string>> dependencies = {}; // package, version
 };
 
+// A line of the agent's log, as Waldur keeps it.
+struct log_line {
+  std::chrono::system_clock::time_point time;
+  std::string level; // DEBUG, INFO, WARNING, ERROR or CRITICAL
+  std::string message;
+  std::string module;
+};
+
 } // namespace siteagent::waldur
