@@ -218,8 +218,7 @@ TEST_F(EventMode, AllModesInOneProcessFollowEvents) {
   expect_exactly_one_machine(*s, order);
 }
 
-// ORD-02
-TEST_F(EventMode, WhatHappenedWhileTheBrokerWasAwayIsDoneWhenItIsBack) {
+TEST_F(EventMode, case_ord_02_what_happened_while_the_broker_was_away_is_done_when_it_is_back) {
   open(driven_by_events(false));
   start();
   broker::shared().stop();
@@ -231,8 +230,7 @@ TEST_F(EventMode, WhatHappenedWhileTheBrokerWasAwayIsDoneWhenItIsBack) {
   expect_exactly_one_machine(*s, order);
 }
 
-// EVT-02, F29
-TEST_F(EventMode, AQueueThatIsDeletedIsRegisteredAgainAndNothingIsLost) {
+TEST_F(EventMode, case_evt_02_a_queue_that_is_deleted_is_registered_again_and_nothing_is_lost) {
   open(driven_by_events(false));
   start();
   const std::string host = virtual_host();
@@ -269,8 +267,7 @@ TEST_F(EventMode, ARotatedTokenIsReadAgainAndTheQueueRegisteredWithIt) {
   EXPECT_THAT(agent->output(), Not(HasSubstr(fresh)));
 }
 
-// EVT-05
-TEST_F(EventMode, BadMessagesStopNothing) {
+TEST_F(EventMode, case_evt_05_bad_messages_stop_nothing) {
   open(driven_by_events(false));
   start();
   for (const std::string& body :

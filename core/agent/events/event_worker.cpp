@@ -101,6 +101,17 @@ void event_worker::wait() {
   orders_.wait();
   handlers_.wait();
   sweep_.wait();
+  if (!once_ && std::exchange(has_begun_, false)) {
+    const event_snapshot all = snapshot();
+    offering_.log().info(
+        "event processing ended",
+        {{"received", std::to_string(all.received)},
+         {"handled", std::to_string(all.handled)},
+         {"joined", std::to_string(all.joined)},
+         {"ignored", std::to_string(all.ignored)},
+         {"failed", std::to_string(all.failed)}}
+    );
+  }
 }
 
 std::optional<base::steady_time> event_worker::next_due() const {

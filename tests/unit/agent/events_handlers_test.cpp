@@ -101,8 +101,7 @@ TEST_F(events_handlers, an_order_message_without_its_resource_is_enough) {
   EXPECT_EQ(w.waldur.state_of(1), "done");
 }
 
-// ORD-06
-TEST_F(events_handlers, messages_about_orders_that_need_nothing_cause_no_request) {
+TEST_F(events_handlers, case_ord_06_messages_about_orders_that_need_nothing_cause_no_request) {
   given_order(1, "Create", "pending-provider");
   for (const char* state :
        {"done",
@@ -122,8 +121,7 @@ TEST_F(events_handlers, messages_about_orders_that_need_nothing_cause_no_request
   EXPECT_EQ(seen().ignored, 8U);
 }
 
-// ORD-06
-TEST_F(events_handlers, the_fetched_order_decides_and_not_the_message) {
+TEST_F(events_handlers, case_ord_06_the_fetched_order_decides_and_not_the_message) {
   given_order(1, "Create", "pending-project");
   handle(order_message(1, "executing"));
   EXPECT_EQ(created(), 0U);
@@ -254,8 +252,7 @@ TEST_F(events_handlers, trouble_with_waldur_leaves_the_order_to_the_timers) {
   EXPECT_THAT(w.waldur.writes("set_erred"), IsEmpty());
 }
 
-// EVT-05
-TEST_F(events_handlers, orders_that_waldur_does_not_show_are_dropped_quietly) {
+TEST_F(events_handlers, case_evt_05_orders_that_waldur_does_not_show_are_dropped_quietly) {
   for (const int status : {404, 403}) {
     w.waldur.fail("get_order", http_failure(status));
     json m = order_message(9, "executing");
@@ -268,8 +265,7 @@ TEST_F(events_handlers, orders_that_waldur_does_not_show_are_dropped_quietly) {
   EXPECT_THAT(w.waldur.writes(), IsEmpty());
 }
 
-// EVT-05
-TEST_F(events_handlers, messages_that_nobody_can_act_on_are_acknowledged_and_counted) {
+TEST_F(events_handlers, case_evt_05_messages_that_nobody_can_act_on_are_acknowledged_and_counted) {
   const std::vector<json> bad = {
       json::object({{"object_type", "unheard_of"}}),
       json::object({{"object_type", "order"}, {"order_uuid", nullptr}}),
@@ -402,7 +398,7 @@ TEST_F(events_handlers, after_a_stop_nothing_new_begins) {
   EXPECT_THAT(members.calls(), IsEmpty());
 }
 
-// EVT: any loss, duplication and order of messages ends in the same machines, one each.
+// Any loss, duplication and order of messages ends in the same machines, one each.
 TEST_F(events_handlers, a_shuffled_lossy_stream_beside_a_poll_makes_every_machine_once) {
   constexpr unsigned count = 60;
   std::vector<json> messages;

@@ -377,8 +377,7 @@ TEST_F(events_stream, a_server_that_learned_the_unified_queue_gets_it_at_the_nex
   EXPECT_EQ(ledger.snapshot(0).protocol, "unified");
 }
 
-// EVT-05
-TEST_F(events_stream, a_bad_message_is_acknowledged_counted_told_once_and_dropped) {
+TEST_F(events_stream, case_evt_05_a_bad_message_is_acknowledged_counted_told_once_and_dropped) {
   sink.keeps = false;
   std::vector<std::string> lines;
   stream().turn();
