@@ -6,6 +6,7 @@
 #include "core/agent/scheduler.hpp"
 #include "core/app/assemble.hpp"
 #include "core/app/commands.hpp"
+#include "core/app/log_shipping.hpp"
 #include "core/app/reload.hpp"
 #include "core/config/config.hpp"
 #include "core/net/proxy.hpp"
@@ -159,6 +160,7 @@ int run_agent(const command_line& line) {
   }
   const sigset_t signals = block_signals();
   observe::set_up_logs(level_of(config->log_level));
+  const std::unique_ptr<log_shipping> shipping = log_shipping::start(*config);
   std::stop_source stop;
   agent::agent_options options;
   options.modes = modes_of(line.mode);
@@ -172,6 +174,9 @@ int run_agent(const command_line& line) {
        {"offerings", std::to_string(config->offerings.size())}}
   );
   const auto parts = [&](const config::agent_config& from) {
+    if (shipping) {
+      shipping->use(from);
+    }
     agent::agent_parts made{
         make_portals(stop.get_token()),
         make_backends(from, line.plugin_directories),
