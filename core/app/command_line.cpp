@@ -25,6 +25,7 @@ const std::vector<std::string_view> commands = {
     "diagnose",
     "offering-options",
     "plan",
+    "rehearse",
     "orphans",
     "load-components",
     "sync-resource-limits",
@@ -274,6 +275,12 @@ void describe_commands(CLI::App& app, command_line& made) {
           "Show what a start would change in Waldur and the cloud; writes nothing",
           command::plan,
           false,
+          true},
+      reader{
+          "rehearse",
+          "Play a machine's life with this file on emulators and show each call; loopback only",
+          command::rehearse,
+          true,
           true},
       reader{
           "orphans",

@@ -31,6 +31,7 @@ struct command_line {
     validate,
     diagnose,
     plan,
+    rehearse,
     orphans,
     offering_options,
     plugin_list,

@@ -11,6 +11,7 @@ int run_validate(const command_line& line);
 int run_diagnose(const command_line& line);
 int run_offering_options(const command_line& line);
 int run_plan(const command_line& line);
+int run_rehearse(const command_line& line);
 int run_orphans(const command_line& line);
 int run_load_components(const command_line& line);
 int run_sync_resource_limits(const command_line& line);

@@ -27,6 +27,8 @@ int dispatch(const command_line& line) {
     return siteagent::app::run_diagnose(line);
   case command_line::command::plan:
     return siteagent::app::run_plan(line);
+  case command_line::command::rehearse:
+    return siteagent::app::run_rehearse(line);
   case command_line::command::orphans:
     return siteagent::app::run_orphans(line);
   case command_line::command::offering_options:

@@ -90,8 +90,14 @@ const char* settings_schema() {
   "additionalProperties": true,
   "x-rehearsal": {
     "emulator": "azure-emulator",
+    "arguments": ["--timing", "instant"],
+    "seed": {"site": "{settings}"},
     "settings": {
-      "subscription_id": "11111111-1111-1111-1111-111111111111",
+      "cloud": {
+        "resource_manager": "{emulator}", "authority": "{emulator}", "audience": "{emulator}",
+        "prices": "{emulator}"
+      },
+      "polling": {"min_ms": 10, "max_ms": 200},
       "tenant_id": "22222222-2222-2222-2222-222222222222",
       "client_id": "33333333-3333-3333-3333-333333333333",
       "credential": "client_secret",

@@ -45,6 +45,11 @@ inline constexpr const char* settings_schema = R"json({
         }
       }
     }
+  },
+  "x-rehearsal": {
+    "settings": {
+      "state_file": "{folder}.json", "latency_ms": null, "crash_at": null, "faults": null
+    }
   }
 })json";
 
