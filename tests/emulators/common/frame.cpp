@@ -310,6 +310,9 @@ struct frame::impl {
         break;
       }
     }
+    // Date goes by the emulator's clock, too.
+    response.date_offset +=
+        std::chrono::round<std::chrono::seconds>(clock.wall() - base::real_clock().wall());
     const bool silent = response.end == server_response::ending::cut ||
                         response.end == server_response::ending::hang;
     auto write = [this, r, id = c.request_id, label](int status) {

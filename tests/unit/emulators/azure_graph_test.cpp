@@ -2,6 +2,8 @@
 // Resource Graph and the activity log.
 #include "azure_fixture.hpp"
 
+#include <gmock/gmock.h>
+
 namespace siteagent::azure_emulator {
 namespace {
 
@@ -155,6 +157,53 @@ TEST_F(azure_activity, tells_every_write_and_what_became_of_it) {
   );
   EXPECT_EQ(list("eventTimestamp ge '2099-01-01T00:00:00Z'").size(), 0U);
   EXPECT_EQ(get(values).status, 400) << "a start is needed";
+}
+
+TEST_F(azure_activity, tells_the_end_of_what_was_begun) {
+  make_machine();
+  settle(arm("POST", vm + "/deallocate"));
+  const std::string filter =
+      "eventTimestamp ge '2020-01-01T00:00:00Z' and resourceProvider eq 'Microsoft.Compute'";
+  const auto all = get("/providers/Microsoft.Insights/eventtypes/management/values?$filter=" +
+                       net::encode(filter))
+                       .body["value"];
+  std::vector<std::string> told;
+  for (const auto& e : all.items()) {
+    told.push_back(
+        e.at({"operationName", "value"}).string_or("").substr(18) + " " +
+        e.at({"status", "value"}).string_or("")
+    );
+  }
+  EXPECT_THAT(
+      told,
+      testing::ElementsAre(
+          "virtualMachines/deallocate/action Succeeded",
+          "virtualMachines/deallocate/action Accepted",
+          "virtualMachines/write Succeeded",
+          "virtualMachines/write Accepted"
+      )
+  );
+  EXPECT_EQ(all[0]["operationId"], all[1]["operationId"]);
+  EXPECT_FALSE(all[0]["eventDataId"] == all[1]["eventDataId"]);
+  EXPECT_THAT(
+      all[3].at({"properties", "responseBody"}).string_or(""), testing::HasSubstr("Standard_B2s")
+  );
+}
+
+TEST_F(azure_activity, tells_what_failed_in_the_end) {
+  make_machine();
+  const auto begun = arm("POST", vm + "/deallocate");
+  ASSERT_EQ(begun.status, 202);
+  ASSERT_EQ(arm("DELETE", vm).status, 202); // takes over
+  const auto all =
+      get("/providers/Microsoft.Insights/eventtypes/management/values?$filter=" +
+          net::encode("eventTimestamp ge '2020-01-01T00:00:00Z' and status eq 'Canceled'"))
+          .body["value"];
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(
+      all[0].at({"operationName", "value"}).string_or(""),
+      "Microsoft.Compute/virtualMachines/deallocate/action"
+  );
 }
 
 } // namespace
