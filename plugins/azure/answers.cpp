@@ -20,6 +20,19 @@ void raise(base::error e) {
   throw f;
 }
 
+base::json body_or_throw(const sagent::request& request) {
+  if (request.body.empty()) {
+    return base::json::object();
+  }
+  auto body = base::json::parse(request.body);
+  if (!body || !body->is_object()) {
+    raise(make_error(
+        reason::invalid, base::error_code::invalid, "the request's body is no JSON object"
+    ));
+  }
+  return std::move(*body);
+}
+
 base::json to_json(const removal_report& report) {
   base::json deleted = base::json::array();
   for (const std::string& id : report.deleted) {
@@ -48,13 +61,7 @@ base::error failure_of(const removal_report& report) {
   return e;
 }
 
-bool is_current_month(const base::json& body, base::wall_time now) {
-  const base::json& period = body["period"];
-  const auto year = period["year"].integer();
-  const auto number = period["month"].integer();
-  if (!year || !number) {
-    return true;
-  }
+billing_period period_of(const base::json& body, base::wall_time now) {
   const std::string zone_name = body["timezone"].string_or("UTC");
   const auto zone = base::time_zone::find(zone_name);
   if (!zone) {
@@ -65,7 +72,14 @@ bool is_current_month(const base::json& body, base::wall_time now) {
     ));
   }
   const base::month here = zone->month_of(now);
-  return here.year == *year && here.number == static_cast<unsigned>(*number);
+  const auto year = body.at({"period", "year"}).integer();
+  const auto number = body.at({"period", "month"}).integer();
+  const bool is_given = year && number && *number >= 1 && *number <= 12;
+  const base::month m =
+      is_given ? base::month{static_cast<int>(*year), static_cast<unsigned>(*number)} : here;
+  const base::month next =
+      m.number == 12 ? base::month{m.year + 1, 1} : base::month{m.year, m.number + 1};
+  return {m == here, {zone->start_of(m), zone->start_of(next)}};
 }
 
 void note_disk(std::map<std::string, std::int64_t>& sizes, const base::json& disk) {

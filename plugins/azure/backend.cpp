@@ -29,19 +29,6 @@ settings settings_or_throw(const sagent::request& request) {
   return std::move(*parsed);
 }
 
-json body_or_throw(const sagent::request& request) {
-  if (request.body.empty()) {
-    return json::object();
-  }
-  auto body = json::parse(request.body);
-  if (!body || !body->is_object()) {
-    raise(make_error(
-        reason::invalid, base::error_code::invalid, "the request's body is no JSON object"
-    ));
-  }
-  return std::move(*body);
-}
-
 owner owner_of(const json& body, const sagent::request& request) {
   return {body["uuid_tag"].string_or(""), std::string(request.idempotency_key)};
 }
@@ -238,7 +225,7 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
   if (body["resources"].size() == 0) {
     return;
   }
-  auto lists = inventory::read(cloud_, scope, body["resources"], true);
+  auto lists = inventory::read(cloud_, scope, body["resources"], inventory::detail::addresses);
   if (!lists) {
     raise(std::move(lists).error());
   }
@@ -263,79 +250,6 @@ void backend::pull_resources(sagent::call& call, const sagent::request& request)
     }
     call.emit(out.dump());
   }
-}
-
-void backend::report_usage(sagent::call& call, const sagent::request& request) {
-  const scope scope(call, request.trace_id, arm::urgency::can_wait);
-  const json body = body_or_throw(request);
-  if (body["resources"].size() == 0) {
-    return;
-  }
-  // An allocation is known for now only: a past month would be a guess.
-  const bool current = is_current_month(body, clock_.wall());
-  std::optional<inventory> lists;
-  std::map<std::string, std::int64_t> disks;
-  if (current) {
-    auto read = inventory::read(cloud_, scope, body["resources"], false);
-    if (!read) {
-      raise(std::move(read).error());
-    }
-    lists = std::move(*read);
-    if (s_.disk == disk_source::actual) {
-      auto all = cloud_.compute().each_disk(scope, [&](json&& d) { note_disk(disks, d); });
-      if (!all) {
-        raise(std::move(all).error());
-      }
-    }
-  }
-  for (const json& resource : body["resources"].items()) {
-    json total;
-    if (lists) {
-      const sighting seen = lists->find(cloud_, scope, s_, resource["backend_id"].string_or(""));
-      if (seen.seen == presence::present) {
-        total = measure(scope, seen.facts.model, body["components"], disks);
-      }
-    }
-    json out = json::object({{"uuid", resource["uuid"]}, {"measured", total.size() > 0}});
-    if (total.size() > 0) {
-      out.set("total", std::move(total));
-    }
-    call.emit(out.dump());
-  }
-}
-
-json backend::measure(
-    const scope& scope,
-    const json& model,
-    const json& components,
-    const std::map<std::string, std::int64_t>& disks
-) const {
-  const std::string location = normal_location(model["location"].string_or(""));
-  const std::string size =
-      base::to_lower(model.at({"properties", "hardwareProfile", "vmSize"}).string_or(""));
-  if (location.empty() || size.empty()) {
-    return {};
-  }
-  const auto figures =
-      cloud_.facts().figures.get(scope, clock_, location, std::chrono::hours(1), [&] {
-        return cloud_.compute().figures(scope, location);
-      });
-  if (!figures) {
-    cloud_.warn("machine " + id_of(model) + " is not measured: " + figures.error().message);
-    return {};
-  }
-  const auto it = (*figures)->find(size);
-  if (it == (*figures)->end()) {
-    cloud_.warn(
-        "machine " + id_of(model) + " is not measured: Azure lists no size " + size + " in " +
-        location
-    );
-    return {};
-  }
-  const allocation a = s_.disk == disk_source::actual
-                           ? allocation_of_machine(it->second, model, disks)
-                           : allocation_of_size(it->second);
-  return totals_of(a, components);
 }
 
 void backend::list_machines(sagent::call& call, const json& body, const scope& scope) {
@@ -402,7 +316,8 @@ void backend::set_resource_limits(sagent::call& call, const sagent::request& req
 
 void backend::diagnostics(sagent::call& call, const sagent::request& request) {
   const scope scope(call, request.trace_id);
-  for (const check_result& c : diagnose(cloud_, s_, scope)) {
+  const bool hours = kinds_of_metering(body_or_throw(request)["components"]).hours;
+  for (const check_result& c : diagnose(cloud_, s_, scope, hours)) {
     call.emit(json::object({{"name", c.name}, {"ok", c.ok}, {"detail", c.detail}}).dump());
   }
 }

@@ -5,13 +5,18 @@
 
 #include "core/base/clock.hpp"
 #include "core/net/transport.hpp"
+#include "plugins/azure/metadata.hpp"
+#include "plugins/azure/metering.hpp"
 #include "plugins/azure/services.hpp"
 #include "plugins/azure/settings.hpp"
 
 #include <sagent/cpp/plugin.hpp>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace siteagent::azure {
 
@@ -52,7 +57,30 @@ private:
   void change_power(sagent::call& call, const sagent::request& request, bool to_running);
   void list_objects(sagent::call& call, const base::json& body, const arm::scope& scope);
   void list_machines(sagent::call& call, const base::json& body, const arm::scope& scope);
-  // Figures of one machine in the components' units; null: cannot be measured.
+
+  // usage.cpp
+  struct usage_reading;
+  usage_reading read_usage(const arm::scope& scope, const base::json& body) const;
+  base::json total_of(
+      const arm::scope& scope,
+      const machine_facts& facts,
+      const base::json& components,
+      const usage_reading& reading
+  ) const;
+  std::optional<base::json> measure_hours(
+      const arm::scope& scope,
+      const machine_facts& facts,
+      const base::json& components,
+      const usage_reading& reading
+  ) const;
+  // What a machine of that size has; nullopt: not known, and said.
+  std::optional<allocation> allocation_of(
+      const arm::scope& scope,
+      const base::json& model,
+      const std::string& size,
+      const std::map<std::string, std::int64_t>& disks
+  ) const;
+  // Snapshot figures of one machine in the components' units; null: cannot be measured.
   base::json measure(
       const arm::scope& scope,
       const base::json& model,

@@ -12,7 +12,8 @@ void backend::describe(sagent::call& call, const sagent::request& request) {
   const auto body = base::json::parse(request.body);
   const std::string what = body ? (*body)["what"].string_or("") : "";
   if (what == "role") {
-    for (const base::json& role : role_definitions(s_)) {
+    for (const base::json& role :
+         role_definitions(s_, kinds_of_metering((*body)["components"]).hours)) {
       call.emit(role.dump());
     }
     return;

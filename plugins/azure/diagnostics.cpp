@@ -143,7 +143,7 @@ std::vector<check_result> check_rights(
 }
 
 std::vector<check_result>
-diagnose(const services& cloud, const settings& s, const arm::scope& call) {
+diagnose(const services& cloud, const settings& s, const arm::scope& call, bool meters_hours) {
   first_contact contact = greet(cloud, s, call);
   std::vector<check_result> out = std::move(contact.checks);
   const auto add = [&out](std::vector<check_result> more) {
@@ -167,6 +167,7 @@ diagnose(const services& cloud, const settings& s, const arm::scope& call) {
   }
   out.push_back(check_subscription(cloud, s, call));
   circumstances now;
+  now.meters_hours = meters_hours;
   now.unregistered.clear();
   for (const std::string_view provider : providers) {
     out.push_back(check_provider(cloud, call, provider));

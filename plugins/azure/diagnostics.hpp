@@ -20,10 +20,11 @@ struct check_result {
 // A read that failed, with what to do where Azure's own words do not say it.
 check_result failed_check(std::string name, const base::error& e);
 
+// `meters_hours`: some component is metered in hours.
 // Read-only. Never fails as a whole: what cannot be checked is a check that failed, and what one
 // check misses does not hide the others.
 std::vector<check_result>
-diagnose(const services& cloud, const settings& s, const arm::scope& call);
+diagnose(const services& cloud, const settings& s, const arm::scope& call, bool meters_hours);
 
 // Can the cloud be used at all? The error says why not.
 base::result<void> ping(const services& cloud, const settings& s, const arm::scope& call);

@@ -39,6 +39,7 @@ base::json essence(const base::json& model) {
   base::json properties = base::json::object({{"storageProfile", std::move(storage)}});
   keep(properties, p, "provisioningState");
   keep(properties, p, "hardwareProfile");
+  keep(properties, p, "timeCreated");
   base::json os = base::json::object();
   keep(os, p["osProfile"], "adminUsername");
   properties.set("osProfile", std::move(os));
@@ -95,10 +96,10 @@ std::string objection_to_id(const std::string& backend_id, const settings& s) {
 }
 
 base::result<inventory> inventory::read(
-    const services& cloud, const arm::scope& call, const base::json& wanted, bool with_addresses
+    const services& cloud, const arm::scope& call, const base::json& wanted, detail how_much
 ) {
   inventory out;
-  out.with_addresses_ = with_addresses;
+  out.how_much_ = how_much;
   if (wanted.size() <= few) {
     return out;
   }
@@ -106,23 +107,28 @@ base::result<inventory> inventory::read(
   auto models = cloud.compute().each_machine(call, [&](base::json&& m) {
     std::string key = id_key(m["id"].string_or(""));
     if (keys.count(key) != 0) {
-      out.machines_.insert_or_assign(std::move(key), record{essence(m).dump(), {}});
+      out.machines_.insert_or_assign(std::move(key), record{essence(m).dump(), {}, {}});
     }
   });
   if (!models) {
     return models.error();
   }
-  if (!with_addresses) {
+  if (how_much == detail::models) {
     return out;
   }
   auto states = cloud.compute().each_machine_state(call, [&](base::json&& m) {
     const auto it = out.machines_.find(id_key(m["id"].string_or("")));
     if (it != out.machines_.end()) {
-      it->second.power = power_of(m.at({"properties", "instanceView", "statuses"}));
+      const base::json& statuses = m.at({"properties", "instanceView", "statuses"});
+      it->second.power = power_of(statuses);
+      it->second.changed = changed_of(statuses);
     }
   });
   if (!states) {
     return states.error();
+  }
+  if (how_much == detail::states) {
+    return out;
   }
   if (auto read = out.read_addresses(cloud, call); !read) {
     return read.error();
@@ -148,12 +154,33 @@ machine_facts inventory::facts_of(const record& r) const {
     out.model = std::move(*model);
   }
   out.power = r.power;
+  out.changed = r.changed;
   if (const auto id = resource_id::parse(out.model["id"].string_or(""))) {
     out.public_ip =
         at_or_empty(public_ips_, id_key(companion(*id, kind_id::public_ip_address).text()));
     out.private_ip =
         at_or_empty(private_ips_, id_key(companion(*id, kind_id::network_interface).text()));
   }
+  return out;
+}
+
+base::result<machine_facts> inventory::read_one(
+    const services& cloud, const arm::scope& call, const resource_id& id, base::json model
+) const {
+  if (how_much_ == detail::addresses) {
+    return read_facts(cloud, call, id, std::move(model));
+  }
+  machine_facts out;
+  out.model = std::move(model);
+  if (how_much_ == detail::models) {
+    return out;
+  }
+  auto view = cloud.compute().instance_view(call, id);
+  if (!view) {
+    return view.error();
+  }
+  out.power = power_of((*view)["statuses"]);
+  out.changed = changed_of((*view)["statuses"]);
   return out;
 }
 
@@ -180,11 +207,7 @@ sighting inventory::find(
     }
     if (*model) {
       out.seen = presence::present;
-      if (!with_addresses_) {
-        out.facts.model = std::move(**model);
-        return out;
-      }
-      auto facts = read_facts(cloud, call, id, std::move(**model));
+      auto facts = read_one(cloud, call, id, std::move(**model));
       if (!facts) {
         out.seen = presence::unknown;
         out.explanation = facts.error().message;

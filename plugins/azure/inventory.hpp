@@ -22,13 +22,14 @@ struct sighting {
 
 class inventory {
 public:
+  // What is read beside the models: nothing, what the machines are doing, or that and addresses.
+  enum class detail : std::uint8_t { models, states, addresses };
+
   // The lists, page by page: of ten thousand machines only what is asked later is kept, as text,
   // about a kilobyte each. `wanted`: [{"backend_id"}]; others are not kept. No list is read for one
-  // or two wanted machines, which are cheaper to read one by one. `with_addresses` false reads the
-  // models alone.
-  static base::result<inventory> read(
-      const services& cloud, const arm::scope& call, const base::json& wanted, bool with_addresses
-  );
+  // or two wanted machines, which are cheaper to read one by one.
+  static base::result<inventory>
+  read(const services& cloud, const arm::scope& call, const base::json& wanted, detail how_much);
 
   // A machine missing in the list is looked up twice before it counts as absent.
   sighting find(
@@ -42,12 +43,16 @@ private:
   struct record {
     std::string model; // JSON: what facts and metering read of a machine
     std::optional<std::string> power;
+    std::optional<base::wall_time> changed;
   };
 
   base::result<void> read_addresses(const services& cloud, const arm::scope& call);
   machine_facts facts_of(const record& r) const;
+  base::result<machine_facts> read_one(
+      const services& cloud, const arm::scope& call, const resource_id& id, base::json model
+  ) const;
 
-  bool with_addresses_ = false;
+  detail how_much_ = detail::models;
   std::map<std::string, record> machines_;
   std::map<std::string, std::string> private_ips_; // by id_key of the interface
   std::map<std::string, std::string> public_ips_;  // by id_key of the address

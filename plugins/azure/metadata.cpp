@@ -81,6 +81,7 @@ base::result<machine_facts> complete_facts(
       return view.error();
     }
     known.power = power_of((*view)["statuses"]);
+    known.changed = changed_of((*view)["statuses"]);
   }
   if (known.public_ip.empty()) {
     auto outside = companion_address(cloud, call, id, kind_id::public_ip_address, public_address);
@@ -101,7 +102,7 @@ base::result<machine_facts> complete_facts(
 
 base::result<machine_facts>
 read_facts(const services& cloud, const arm::scope& call, const resource_id& id, base::json model) {
-  return complete_facts(cloud, call, id, {std::move(model), {}, "", ""});
+  return complete_facts(cloud, call, id, {std::move(model), {}, "", "", {}});
 }
 
 } // namespace siteagent::azure

@@ -15,6 +15,8 @@ struct machine_facts {
   std::optional<std::string> power; // "running"; nullopt: Azure does not tell
   std::string public_ip;            // "" = none
   std::string private_ip;
+  // When its state last changed; nullopt: not read, or Azure does not tell.
+  std::optional<base::wall_time> changed = {};
 };
 
 base::json metadata_of(const machine_facts& f);

@@ -6,9 +6,12 @@
 #include "core/base/json.hpp"
 #include "plugins/azure/clients/compute.hpp"
 
+#include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace siteagent::azure {
 
@@ -32,5 +35,26 @@ std::optional<std::string_view> metric_of(std::string_view component, const base
 
 // {"cpu":"2"} in the components' units; components this plugin cannot see are left out.
 base::json totals_of(const allocation& a, const base::json& components);
+
+// How a component is metered: a snapshot of the allocation, or hours of it.
+bool is_metered_in_hours(const base::json& settings);
+
+// The components among them that this plugin can see, of either kind.
+struct metered {
+  bool snapshot = false;
+  bool hours = false;
+};
+
+metered kinds_of_metering(const base::json& components);
+
+// What was allocated, and for how long.
+struct held {
+  allocation amount;
+  std::chrono::milliseconds time{0};
+};
+
+// {"cpu":"744"}: amount times hours in the components' units, of the components metered in hours
+// alone, exact to twelve decimals. nullopt: one of them is not known, so that none may be told.
+std::optional<base::json> hours_of(const std::vector<held>& times, const base::json& components);
 
 } // namespace siteagent::azure

@@ -61,6 +61,8 @@ constexpr auto others = std::to_array<other_right>({
 // The diagnosis itself reads rights, in every area.
 constexpr std::string_view read_rights = "Microsoft.Authorization/permissions/read";
 
+constexpr std::string_view read_events = "Microsoft.Insights/eventtypes/values/read";
+
 std::string type_in_actions(const kind& k) {
   // The one type whose actions are named otherwise than its objects.
   return k.id == kind_id::resource_group ? "Microsoft.Resources/subscriptions/resourceGroups"
@@ -145,6 +147,9 @@ std::vector<right> required_rights(const settings& s, const circumstances& c) {
       add(out, type_in_actions(kind_of(kind_id::virtual_network)) + "/read", right_area::network);
       add(out, std::string(read_rights), right_area::network);
     }
+  }
+  if (c.meters_hours) {
+    add(out, std::string(read_events), right_area::subscription);
   }
   for (const right_area area : {right_area::subscription, machines}) {
     add(out, std::string(read_rights), area);

@@ -40,6 +40,7 @@ struct circumstances {
   bool group_exists = true; // false: a shared group that is still to be made
   // Of `providers`, those the plugin may have to register.
   std::vector<std::string_view> unregistered{providers.begin(), providers.end()};
+  bool meters_hours = false; // some component is metered in hours: the activity log is read
 };
 
 // Every action the plugin performs with these settings, each once per area. Narrower when a shared

@@ -56,8 +56,10 @@ std::string role_name(right_area area, const settings& s) {
          s.subscription_id;
 }
 
-std::vector<base::json> role_definitions(const settings& s) {
-  const std::vector<right> rights = required_rights(s);
+std::vector<base::json> role_definitions(const settings& s, bool meters_hours) {
+  circumstances c;
+  c.meters_hours = meters_hours;
+  const std::vector<right> rights = required_rights(s, c);
   std::vector<base::json> out;
   for (const right_area area : all_areas) {
     base::json actions = base::json::array();

@@ -17,6 +17,7 @@ std::string role_name(right_area area, const settings& s);
 // One role per area that needs rights of its own: {"Name","IsCustom","Description","Actions",
 // "NotActions","AssignableScopes"}, as `az role definition create --role-definition` takes it.
 // Needs no Azure: an operator asks for it before the credentials may do anything.
-std::vector<base::json> role_definitions(const settings& s);
+// `meters_hours`: some component is metered in hours.
+std::vector<base::json> role_definitions(const settings& s, bool meters_hours = false);
 
 } // namespace siteagent::azure

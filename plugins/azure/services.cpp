@@ -152,6 +152,10 @@ const network_client& services::network() const {
   return built(network_once_, network_, arm_, subscription_);
 }
 
+const monitor_client& services::monitor() const {
+  return built(monitor_once_, monitor_, arm_, subscription_);
+}
+
 const price_client& services::prices() const {
   std::call_once(prices_once_, [&] {
     const arm::pipeline_options& o = arm_.options();

@@ -3,9 +3,11 @@
 // what all instances of a subscription share.
 #pragma once
 
+#include "plugins/azure/activity_log.hpp"
 #include "plugins/azure/arm/cached.hpp"
 #include "plugins/azure/arm/pipeline.hpp"
 #include "plugins/azure/clients/compute.hpp"
+#include "plugins/azure/clients/monitor.hpp"
 #include "plugins/azure/clients/network.hpp"
 #include "plugins/azure/clients/prices.hpp"
 #include "plugins/azure/clients/resources.hpp"
@@ -39,6 +41,7 @@ struct catalogue {
   arm::cached<network_facts> networks; // by id
   arm::cached<prices_by_name> prices;  // by list, currency, what is sold and location
   arm::cached<machine_census> census;
+  arm::cached<activity_log> activity;
 };
 
 // Names being given out by this process at this moment, so that two orders that look at the same
@@ -103,6 +106,7 @@ public:
   const resources_client& resources() const;
   const compute_client& compute() const;
   const network_client& network() const;
+  const monitor_client& monitor() const;
   const price_client& prices() const;
 
   void info(std::string_view text) const { host_.log(SAGENT_LOG_INFO, text); }
@@ -122,10 +126,12 @@ private:
   mutable std::once_flag resources_once_;
   mutable std::once_flag compute_once_;
   mutable std::once_flag network_once_;
+  mutable std::once_flag monitor_once_;
   mutable std::once_flag prices_once_;
   mutable std::unique_ptr<resources_client> resources_;
   mutable std::unique_ptr<compute_client> compute_;
   mutable std::unique_ptr<network_client> network_;
+  mutable std::unique_ptr<monitor_client> monitor_;
   mutable std::unique_ptr<price_client> prices_;
 };
 

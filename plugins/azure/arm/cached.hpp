@@ -57,6 +57,13 @@ public:
     return value(made);
   }
 
+  // What is kept, however old; null: nothing.
+  value kept(const std::string& key) {
+    const std::lock_guard guard(mutex_);
+    const auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : it->second.held;
+  }
+
   // The next reader asks again: what was kept turned out to be wrong.
   void forget(const std::string& key) {
     const std::lock_guard guard(mutex_);

@@ -81,6 +81,21 @@ std::optional<std::string> response::header(std::string_view lower_case_name) co
   return std::nullopt;
 }
 
+void pipeline::note_date(const net::response& answer) const {
+  constexpr std::int64_t believable_s = 2; // whole seconds, and the answer's way here
+  const auto date = answer.header("date");
+  const auto server = date ? base::parse_http_date(*date) : std::nullopt;
+  if (!server) {
+    return;
+  }
+  const auto apart = std::chrono::round<std::chrono::seconds>(*server - o_.clock->wall()).count();
+  skew_s_ = apart < -believable_s || apart > believable_s ? apart : 0;
+}
+
+base::wall_time pipeline::server_now() const {
+  return o_.clock->wall() + std::chrono::seconds(skew_s_.load());
+}
+
 base::result<std::string> pipeline::absolute(std::string_view target) const {
   if (!target.empty() && target.front() == '/') {
     return o_.resource_manager + std::string(target);
@@ -200,6 +215,9 @@ base::result<net::response>
 pipeline::exchange(const scope& call, net::request& r, const call_class& c) const {
   r.stop_requested = [&call] { return call.should_stop(); };
   auto answer = authorised(call, r);
+  if (answer) {
+    note_date(*answer);
+  }
   if (answer && answer->status == 429) {
     const error_body body = parse_error(429, std::string_view(answer->body));
     if (reason_of(map_error(body, "")) == reason::throttled) {

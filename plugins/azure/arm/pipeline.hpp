@@ -12,6 +12,8 @@
 #include "plugins/azure/arm/throttle.hpp"
 #include "plugins/azure/arm/token.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,6 +87,10 @@ public:
 
   const pipeline_options& options() const { return o_; }
 
+  // Azure's clock, as its answers tell it: ours, corrected when the two are more than two seconds
+  // apart. Ours before the first answer.
+  base::wall_time server_now() const;
+
 private:
   base::result<net::response>
   exchange(const scope& call, net::request& r, const call_class& c) const;
@@ -99,7 +105,10 @@ private:
   base::result<base::secret> token(const scope& call) const;
   base::result<std::string> absolute(std::string_view target) const;
 
+  void note_date(const net::response& answer) const;
+
   pipeline_options o_;
+  mutable std::atomic<std::int64_t> skew_s_{0}; // Azure's clock less ours
 };
 
 } // namespace siteagent::azure::arm

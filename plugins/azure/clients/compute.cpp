@@ -103,6 +103,15 @@ std::optional<std::string> power_of(const base::json& statuses) {
   return std::nullopt;
 }
 
+std::optional<base::wall_time> changed_of(const base::json& statuses) {
+  for (const base::json& s : statuses.items()) {
+    if (base::to_lower(s["code"].string_or("")).starts_with("provisioningstate/")) {
+      return base::parse_rfc3339(s["time"].string_or(""));
+    }
+  }
+  return std::nullopt;
+}
+
 std::string compute_client::in_location(std::string_view location, std::string_view rest) const {
   return "/subscriptions/" + net::encode(subscription_) +
          "/providers/Microsoft.Compute/locations/" + net::encode(location) + "/" +

@@ -94,4 +94,7 @@ bool version_less(std::string_view a, std::string_view b);
 // "running" of the status "PowerState/running" in a list of statuses; nullopt: none.
 std::optional<std::string> power_of(const base::json& statuses);
 
+// The time of the status "ProvisioningState/..."; nullopt: none.
+std::optional<base::wall_time> changed_of(const base::json& statuses);
+
 } // namespace siteagent::azure
