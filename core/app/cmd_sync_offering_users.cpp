@@ -1,47 +1,44 @@
 // SPDX-License-Identifier: MIT
-// sync-offering-users and create-homedirs: jobs of account providers. For machines there is nothing
-// to do, which is what the Python agent finds for such offerings, too.
+// sync-offering-users: offering users that wait for the provider, once.
+#include "core/agent/members/membership.hpp"
 #include "core/app/commands.hpp"
 #include "core/app/on_demand.hpp"
+#include "core/base/secret.hpp"
 
-#include <functional>
 #include <iostream>
 
 namespace siteagent::app {
 
 namespace {
 
-// One line for each offering; 1 when the file has errors.
-int say_for_each(
-    const command_line& line, const std::function<std::string(const config::offering&)>& why
-) {
-  bool fine = true;
-  const std::optional<config::agent_config> config = load_for_command(line, fine);
-  if (!config) {
-    return exit_failed;
+bool sync(agent::offering_context& offering, agent::portal& waldur, agent::environment& env) {
+  const config::offering& config = offering.config();
+  std::cout << config.name << " (" << config.uuid.hex() << "): " << std::flush;
+  if (config.username_management_backend.empty()) {
+    std::cout << "nothing to do: username_management_backend is off\n";
+    return true;
   }
-  for (const config::offering& offering : config->offerings) {
-    std::cout << offering.name << " (" << offering.uuid.hex() << "): " << why(offering) << '\n';
+  agent::membership members(offering, waldur, env);
+  const base::result<void> answer = members.on_users_timer();
+  if (!answer) {
+    std::cout << "FAILED: " << base::global_redactor().scrub(answer.error().message) << '\n';
+    return false;
   }
-  return fine ? exit_fine : exit_failed;
+  std::cout << "done: whoever waited was taken on or let go; the backend '"
+            << config.username_management_backend << "' makes no usernames of its own\n";
+  return true;
 }
 
 } // namespace
 
 int run_sync_offering_users(const command_line& line) {
-  return say_for_each(line, [](const config::offering& offering) {
-    return "nothing to do: username_management_backend is " +
-           (offering.username_management_backend.empty()
-                ? std::string("off")
-                : offering.username_management_backend + ", which generates no usernames");
-  });
-}
-
-int run_create_homedirs(const command_line& line) {
-  return say_for_each(line, [](const config::offering&) {
-    return std::string("nothing to do: home directories lie inside the machines, where the agent "
-                       "never logs in; use the order's user_data");
-  });
+  bool fine = true;
+  const std::optional<config::agent_config> config = load_for_command(line, fine);
+  if (!config) {
+    return exit_failed;
+  }
+  fine = for_each_offering(*config, line, {}, sync) && fine;
+  return fine ? exit_fine : exit_failed;
 }
 
 } // namespace siteagent::app
