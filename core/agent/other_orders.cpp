@@ -68,7 +68,8 @@ order_step order_run::terminate() {
   const std::string target(base::trim(resource->backend_id));
   order_watch watch(waldur_, env_.clock, order_.uuid, order_.state);
   // Once: what is deleted in part says nothing about the month any more.
-  if (!std::exchange(memory_->is_finally_metered, true)) {
+  if (!memory_->is_finally_metered && !offering_.breaker().is_open()) {
+    memory_->is_finally_metered = true;
     usage_report(offering_, waldur_, env_).run_final(*resource);
   }
   const emitted answer =

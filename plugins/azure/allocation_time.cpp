@@ -24,12 +24,20 @@ base::error not_measured(const std::string& why) {
   return make_error(reason::ambiguous, base::error_code::transient, why);
 }
 
+// Of clocks that are not quite the same.
+constexpr std::chrono::milliseconds tolerance{5'000};
+// The write that made a machine may be logged before the time the machine gives.
+constexpr std::chrono::milliseconds before_creation = std::chrono::minutes(10);
+
 // The events of this machine, up to the look at it, in order. An older machine of the same name
 // ended before this one was created.
 std::vector<machine_event> events_of(const machine_life& life, const observation& seen) {
   std::vector<machine_event> out;
   for (const machine_event& e : life.events) {
-    if (e.at <= seen.now && (!life.created || e.at >= *life.created)) {
+    const bool is_old =
+        life.created &&
+        e.at < *life.created - (e.what == kind::written ? before_creation : tolerance);
+    if (e.at <= seen.now + tolerance && !is_old) {
       out.push_back(e);
     }
   }

@@ -115,6 +115,25 @@ TEST(allocated_time, ignores_an_older_machine_of_the_same_name) {
   EXPECT_EQ(n.hours_of(), 19 * 24 + 12);
 }
 
+TEST(allocated_time, knows_the_write_that_made_the_machine_though_it_is_logged_a_little_early) {
+  november n;
+  n.life.size = "b2s";
+  n.event("2026-11-01T11:59:30Z", kind::written, "b1s");
+  n.event("2026-11-11T12:00:00Z", kind::written, "b2s");
+  EXPECT_EQ(n.hours_of("b1s"), 240);
+}
+
+TEST(allocated_time, takes_an_event_of_a_clock_that_is_a_little_ahead) {
+  november n;
+  n.life.allocated = false;
+  n.event("2026-11-21T00:00:03Z", kind::released);
+  EXPECT_EQ(n.hours_of(), 19 * 24 + 12);
+  n.life.events.clear();
+  n.life.allocated = true;
+  n.event("2026-11-21T00:00:30Z", kind::released); // after the look at the machine
+  EXPECT_EQ(n.hours_of(), 19 * 24 + 12);
+}
+
 TEST(allocated_time, is_not_told_beyond_the_log) {
   november n;
   n.life.created = at("2026-01-01T00:00:00Z");
