@@ -70,8 +70,9 @@ std::span<const python_command> python_commands() {
           "waldur_site_test_order",
           "",
           {},
-          "an order against a made-up backend says nothing about a cloud; 'waldur-site-agent plan "
-          "-c FILE' shows what the real orders would do, and writes nothing"},
+          "an order against a made-up backend says nothing about a cloud; 'waldur-site-agent "
+          "rehearse -c FILE' plays the whole life of a machine on local emulators, 'plan -c FILE' "
+          "shows what the real orders would do"},
       python_command{
           "waldur_site_load_historical_usage",
           "load-historical-usage",
