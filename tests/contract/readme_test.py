@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the README's quick start as it stands, in an empty directory.
+"""Runs the README's marked blocks as they stand, each in an empty directory, and looks at their last line.
 
 usage: readme_test.py README BIN_DIR PLUGIN_DIR
 """
@@ -12,22 +12,30 @@ import sys
 import tempfile
 
 readme, bin_dir, plugin_dir = map(os.path.abspath, sys.argv[1:])
-with open(readme, encoding="utf-8") as f:
-    block = re.search(r"<!-- executed by tests/contract/readme_test.py -->\n```sh\n(.*?)```", f.read(), re.S)
-if not block:
-    sys.exit("the README has no executed block")
+MARK = r"<!-- executed by tests/contract/readme_test.py; ends with: (.*?) -->\n```sh\n(.*?)```"
 
-directory = tempfile.mkdtemp(prefix="site-agent-readme-")
-environment = dict(os.environ, PATH=bin_dir + ":" + os.environ["PATH"], PLUGINS=plugin_dir,
-                   WALDUR_SITE_AGENT_HEARTBEAT_PATH=os.path.join(directory, "heartbeat"))
-# A session of its own, so that the emulator the block leaves running ends with it.
-shell = subprocess.Popen(["sh", "-eu", "-c", block.group(1)], cwd=directory, env=environment,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-try:
-    shell.wait(60)
-finally:
-    os.killpg(shell.pid, signal.SIGTERM)
-output = shell.stdout.read()
-print(output)
-shutil.rmtree(directory)
-sys.exit(0 if shell.returncode == 0 and output.strip().endswith("1") else "the quick start does not do what it says")
+
+def run(block, expected):
+    directory = tempfile.mkdtemp(prefix="site-agent-readme-")
+    environment = dict(os.environ, PATH=bin_dir + ":" + os.environ["PATH"], PLUGINS=plugin_dir,
+                       CHECKOUT=os.path.dirname(readme),
+                       WALDUR_SITE_AGENT_HEARTBEAT_PATH=os.path.join(directory, "heartbeat"))
+    # A session of its own, so that the emulators the block leaves running end with it.
+    shell = subprocess.Popen(["sh", "-eu", "-c", block], cwd=directory, env=environment,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        shell.wait(100)
+    finally:
+        os.killpg(shell.pid, signal.SIGTERM)
+    output = shell.stdout.read()
+    print(output)
+    shutil.rmtree(directory)
+    return shell.returncode == 0 and output.strip().split("\n")[-1] == expected
+
+
+with open(readme, encoding="utf-8") as f:
+    blocks = re.findall(MARK, f.read(), re.S)
+if len(blocks) != 2:
+    sys.exit(f"the README has {len(blocks)} executed blocks instead of 2")
+wrong = [expected for expected, block in blocks if not run(block, expected)]
+sys.exit(f"a block of the README does not end with: {', '.join(wrong)}" if wrong else 0)
