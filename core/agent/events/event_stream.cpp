@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::chrono::seconds tick{1};
 constexpr std::chrono::seconds first_pause{1};
-constexpr std::chrono::minutes longest_pause{2};
+constexpr std::chrono::milliseconds longest_pause = std::chrono::minutes(2);
 constexpr std::chrono::minutes first_refused_pause{1};
-constexpr std::chrono::minutes longest_refused_pause{15};
+constexpr std::chrono::milliseconds longest_refused_pause = std::chrono::minutes(15);
 // A connection that lasted so long was a good one: the pauses begin anew.
 constexpr std::chrono::minutes good_connection{1};
 constexpr std::chrono::minutes longest_hold{2};
@@ -210,8 +210,11 @@ base::result<void> event_stream::try_register() {
   if (!fresh) {
     may_have_missed_ = true;
     const bool refused = is_refused(fresh.error());
+    // 400 is also what Waldur says while it cannot reach the broker itself.
+    const std::chrono::milliseconds longest =
+        fresh.error().http_status == 400 ? longest_pause : longest_refused_pause;
     const std::chrono::milliseconds wait = std::max(
-        refused ? pause(register_failures_, first_refused_pause, longest_refused_pause)
+        refused ? pause(register_failures_, first_refused_pause, longest)
                 : pause(register_failures_, first_pause, longest_pause),
         fresh.error().retry_after.value_or(std::chrono::milliseconds(0))
     );
@@ -285,6 +288,7 @@ void event_stream::adopt(std::vector<channel> fresh) {
       return c.type == f.type;
     });
     if (old == channels_.end()) {
+      may_have_missed_ |= !channels_.empty(); // the other protocol's queue
       continue;
     }
     f.failures = old->failures;

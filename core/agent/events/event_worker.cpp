@@ -9,6 +9,8 @@ namespace siteagent::agent {
 
 namespace {
 
+constexpr std::chrono::minutes closest_status{10};
+
 bool is_about_orders(const std::string& type) {
   return type == "order" || type == "importable_resources" || type == "resource_api_key_rotation" ||
          type == "resource_periodic_limits";
@@ -82,7 +84,8 @@ base::result<void> event_worker::pass() {
   base::result<void> answer = handles_orders() ? orders_.start() : base::result<void>();
   if (is_first) {
     const base::steady_time now = env_.clock.steady();
-    status_at_ = now + timers_.status;
+    last_status_ = now;
+    status_at_ = next_status(now);
     users_at_ = now + timers_.users;
     ping_at_ = now + timers_.ping;
     if (members_) {
@@ -161,6 +164,10 @@ void event_worker::sink::tick() {
   owner_.run_timers();
 }
 
+std::optional<base::steady_time> event_worker::next_status(base::steady_time now) const {
+  return timers_.status.count() > 0 ? std::optional(now + timers_.status) : std::nullopt;
+}
+
 void event_worker::run_timers() {
   const base::steady_time now = env_.clock.steady();
   if (now >= ping_at_) {
@@ -170,10 +177,14 @@ void event_worker::run_timers() {
   if (!members_) {
     return;
   }
-  const bool has_gap = stream_.gaps() != gaps_synced_;
-  if ((timers_.status.count() > 0 && now >= status_at_) || has_gap) {
-    gaps_synced_ = stream_.gaps();
-    status_at_ = now + timers_.status;
+  if (const unsigned gaps = stream_.gaps(); gaps != std::exchange(gaps_synced_, gaps)) {
+    // A broker that comes and goes is no reason to read everything each time.
+    const base::steady_time at = last_status_ + closest_status;
+    status_at_ = std::min(status_at_.value_or(at), at);
+  }
+  if (status_at_ && now >= *status_at_) {
+    last_status_ = now;
+    status_at_ = next_status(now);
     handlers_.sync_everything();
   }
   if (now >= users_at_) {

@@ -12,7 +12,7 @@
 #include "core/agent/order_pass.hpp"
 #include "core/agent/sweep.hpp"
 
-#include <chrono>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +71,7 @@ private:
 
   bool handles_orders() const;
   void run_timers();
+  std::optional<base::steady_time> next_status(base::steady_time now) const;
 
   offering_context& offering_;
   environment& env_;
@@ -86,9 +87,10 @@ private:
   event_stream stream_;
 
   bool has_begun_ = false;
-  unsigned seen_gaps_ = 0; // of the scheduler's thread
+  std::atomic<unsigned> seen_gaps_{0};
   // Of the stream's thread.
-  base::steady_time status_at_{};
+  base::steady_time last_status_{};
+  std::optional<base::steady_time> status_at_;
   base::steady_time users_at_{};
   base::steady_time ping_at_{};
   unsigned gaps_synced_ = 0;
