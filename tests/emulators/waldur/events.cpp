@@ -2,6 +2,7 @@
 // Payloads of events, and who hears of them.
 #include "events.hpp"
 
+#include "members.hpp"
 #include "tests/emulators/common/journal.hpp"
 
 #include <algorithm>
@@ -14,11 +15,23 @@ namespace {
 
 constexpr std::size_t most_resynchronised = 50;
 constexpr std::chrono::hours task_period{1};
+constexpr std::chrono::minutes idle_after{10};
 
 void add_project(const store& s, json& to, std::string_view uuid) {
   const project* p = s.projects.find(uuid);
   to.set("project_uuid", std::string(uuid));
   to.set("project_name", p != nullptr ? p->name : std::string());
+}
+
+// Offerings with a living resource in the project.
+std::vector<std::string> offerings_in(const store& s, std::string_view project_uuid) {
+  std::vector<std::string> found;
+  for (const resource* r : s.living_resources(project_uuid)) {
+    if (std::find(found.begin(), found.end(), r->offering) == found.end()) {
+      found.push_back(r->offering);
+    }
+  }
+  return found;
 }
 
 bool wants(const std::vector<std::string>& types, std::string_view type) {
@@ -106,6 +119,108 @@ void note(store& s, const resource& r) {
   s.events.push_back(std::move(e));
 }
 
+void note(store& s, const offering_user& u, std::string_view action, const json& more) {
+  event e{"offering_user", u.offering, u.uuid};
+  const user* of = s.users.find(u.user);
+  e.payload.set("offering_user_uuid", u.uuid)
+      .set("user_uuid", u.user)
+      .set("username", u.username)
+      .set("state", u.state)
+      .set("action", action)
+      .set("attributes", of != nullptr ? exposed_attributes(s, *of, u.offering) : json::object());
+  json ids = json::array();
+  for (const auto& r : s.resources.rows()) {
+    if (of != nullptr && r.offering == u.offering && r.state != "Terminated" &&
+        !r.backend_id.empty() && !role_in(*of, r.project).empty()) {
+      ids.push_back(r.backend_id);
+    }
+  }
+  e.payload.set("resource_backend_ids", ids);
+  for (const auto& [key, value] : more.members()) {
+    e.payload.set(key, value);
+  }
+  s.events.push_back(std::move(e));
+}
+
+void note(store& s, const project_account& a, std::string_view action) {
+  for (const auto& offering : offerings_in(s, a.project)) {
+    event e{a.kind, offering, a.uuid};
+    e.payload.set("account_uuid", a.uuid)
+        .set("account_username", a.username)
+        .set("scope_type", "project");
+    add_project(s, e.payload, a.project);
+    e.payload.set("action", action);
+    s.events.push_back(std::move(e));
+  }
+}
+
+void note(store& s, const import_request& r) {
+  event e{"importable_resources", r.offering, r.uuid};
+  e.payload.set("backend_resource_request_uuid", r.uuid);
+  s.events.push_back(std::move(e));
+}
+
+void note(store& s, const api_key& k, std::string_view action) {
+  const resource* r = s.resources.find(k.resource);
+  if (r == nullptr) {
+    return;
+  }
+  event e{"resource_api_key_rotation", r->offering, k.uuid};
+  e.payload.set("action", action)
+      .set("resource_uuid", r->uuid)
+      .set("resource_backend_id", r->backend_id)
+      .set("api_key_uuid", k.uuid)
+      .set("client_id", k.client_id)
+      .set("limits", json::object())
+      .set("allowed_models", json::array());
+  s.events.push_back(std::move(e));
+}
+
+void note_role(store& s, const user& u, const project& p, std::string_view role, bool granted) {
+  for (const auto& offering : offerings_in(s, p.uuid)) {
+    event e{"user_role", offering, u.uuid};
+    e.payload.set("user_uuid", u.uuid).set("user_username", u.username);
+    add_project(s, e.payload, p.uuid);
+    e.payload.set("role_name", role).set("granted", granted);
+    e.context.set("user_email", u.email).set("user_full_name", u.full_name);
+    s.events.push_back(std::move(e));
+  }
+}
+
+void note_members(store& s, const project& p, const resource* of) {
+  for (const auto& offering : offerings_in(s, p.uuid)) {
+    if (of != nullptr && of->offering != offering) {
+      continue;
+    }
+    event e{"user_role", offering, p.uuid};
+    add_project(s, e.payload, p.uuid);
+    if (of != nullptr) {
+      e.payload.set("resource_uuid", of->uuid);
+    }
+    s.events.push_back(std::move(e));
+  }
+}
+
+void note_resources_sync(store& s, const offering& o, const user& by) {
+  event e{"offering_resources_sync", o.uuid, o.uuid};
+  e.payload.set("offering_uuid", o.uuid).set("requested_by_user_uuid", by.uuid);
+  s.events.push_back(std::move(e));
+}
+
+void note_periodic_settings(
+    store& s, const periodic_policy& p, const resource& r, const json& settings, base::wall_time now
+) {
+  event e{"resource_periodic_limits", p.offering, r.uuid};
+  e.payload.set("resource_uuid", r.uuid)
+      .set("backend_id", r.backend_id)
+      .set("offering_uuid", p.offering)
+      .set("policy_uuid", p.uuid)
+      .set("action", "apply_periodic_settings")
+      .set("settings", settings)
+      .set("timestamp", base::to_rfc3339(now, true));
+  s.events.push_back(std::move(e));
+}
+
 json message_headers(std::string_view queue, std::string_view payload) {
   const std::string content = std::string(queue) + "\n" + std::string(payload);
   return json::object(
@@ -152,6 +267,26 @@ void run_hourly_tasks(store& s, base::wall_time now) {
                         r.last_sync.value_or(r.created) + task_period < now;
     if (is_old && told++ < most_resynchronised) {
       note(s, r);
+    }
+  }
+}
+
+void rest_idle_services(store& s, base::wall_time now) {
+  // Once a minute is what the server does, and there may be thousands of services.
+  if (now - s.last_idle_check < std::chrono::minutes(1)) {
+    return;
+  }
+  s.last_idle_check = now;
+  std::map<std::string, base::wall_time, std::less<>> last_run;
+  for (const auto& p : s.processors.rows()) {
+    auto& latest = last_run[p.service];
+    latest = std::max(latest, p.last_run);
+  }
+  for (auto& x : s.services.rows()) {
+    const auto ran = last_run.find(x.uuid);
+    const auto active = ran == last_run.end() ? x.modified : ran->second;
+    if (x.state == "Active" && active + idle_after < now) {
+      x.state = "Idle";
     }
   }
 }

@@ -31,6 +31,19 @@ inline constexpr std::array<std::string_view, 14> observable_types{
 // Each appends to store::events. The object is told as it is now.
 void note(store& s, const order& o);
 void note(store& s, const resource& r);
+void note(store& s, const project_account& a, std::string_view action);
+// `action`: create, update, delete, attribute_update, username_set; `more` is added to the payload.
+void note(store& s, const offering_user& u, std::string_view action, const json& more = {});
+void note(store& s, const import_request& r);
+void note(store& s, const api_key& k, std::string_view action);
+// To every offering with a resource in the project: a role was given or taken.
+void note_role(store& s, const user& u, const project& p, std::string_view role, bool granted);
+// Members of one resource, or of all of the project (`of` null), are to be looked at again.
+void note_members(store& s, const project& p, const resource* of);
+void note_resources_sync(store& s, const offering& o, const user& by);
+void note_periodic_settings(
+    store& s, const periodic_policy& p, const resource& r, const json& settings, base::wall_time now
+);
 
 // The messages of the events so far, for every queue that hears of them: of the type, of the
 // offering, and its owner may still see the offering. Who owns a unified queue is told nothing on
@@ -46,5 +59,8 @@ void wrap(store& s, json& payload, const event& e);
 // Tasks that the server runs by the clock: a reminder of orders that wait for the provider for
 // more than an hour, a new look at 50 resources that were not synchronised for an hour.
 void run_hourly_tasks(store& s, base::wall_time now);
+
+// Another: services whose processors did not run for ten minutes are idle.
+void rest_idle_services(store& s, base::wall_time now);
 
 } // namespace siteagent::waldur_emulator

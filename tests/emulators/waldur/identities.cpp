@@ -182,6 +182,28 @@ reply set_statistics(context& c, service& s) {
   return ok(show_service(c, s));
 }
 
+constexpr std::array<std::string_view, 5> log_levels{
+    "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+
+base::result<void> check_log(const context& c, const json& record) {
+  const identity* i =
+      c.data.identities.find(hex_or_empty(record["agent_identity_uuid"].string_or("")));
+  if (i == nullptr || !may(c, *i)) {
+    return bad_field("agent_identity_uuid", "Agent identity is not found.");
+  }
+  if (!record["timestamp"].is_number()) {
+    return bad_field("timestamp", "A valid number is required.");
+  }
+  const std::string level = record["level"].string_or("");
+  if (std::find(log_levels.begin(), log_levels.end(), level) == log_levels.end()) {
+    return bad_field("level", "\"" + level + "\" is not a valid choice.");
+  }
+  if (!record["message"].is_string()) {
+    return bad_field("message", "This field is required.");
+  }
+  return {};
+}
+
 reply list_identities(const context& c) {
   const auto names = values_of(c, "name");
   const auto rows = select(c.data.identities, [&](const identity& i) {
@@ -250,8 +272,26 @@ reply handle_services(context& c) {
   return action == "set_statistics" ? set_statistics(c, *s) : reply(not_found());
 }
 
+reply handle_processors(context& c) {
+  const auto visible = [&c](const processor& p) {
+    const service* s = c.data.services.find(p.service);
+    const identity* i = s != nullptr ? c.data.identities.find(s->identity) : nullptr;
+    return i != nullptr && may(c, *i);
+  };
+  if (!c.is("GET")) {
+    return method_not_allowed(c);
+  }
+  if (c.is_list()) {
+    return list_of(c, select(c.data.processors, visible), show_processor);
+  }
+  const processor* p = c.data.processors.find(hex_or_empty(c.rest[0]));
+  return p != nullptr && visible(*p) && c.action().empty()
+             ? reply(ok(trimmed(c, show_processor(c, *p))))
+             : reply(not_found());
+}
+
 reply handle_agent_logs(context& c) {
-  if (!c.is_list()) {
+  if (!c.is_list() || !c.data.takes_logs) {
     return not_found();
   }
   if (!c.is("POST")) {
@@ -259,6 +299,11 @@ reply handle_agent_logs(context& c) {
   }
   if (!c.body.is_array() || c.body.size() > most_logs) {
     return bad_request("Expected a list of at most 100 records.");
+  }
+  for (const json& record : c.body.items()) {
+    if (auto good = check_log(c, record); !good) {
+      return good.error();
+    }
   }
   for (const json& record : c.body.items()) {
     c.data.logs.push_back(record);

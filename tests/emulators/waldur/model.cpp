@@ -57,6 +57,16 @@ const user* store::find_token(std::string_view token) const {
   return nullptr;
 }
 
+std::vector<const resource*> store::living_resources(std::string_view project_uuid) const {
+  std::vector<const resource*> living;
+  for (const auto& r : resources.rows()) {
+    if (r.project == project_uuid && r.state != "Terminated") {
+      living.push_back(&r);
+    }
+  }
+  return living;
+}
+
 std::string slugify(std::string_view name) {
   std::string slug;
   for (char c : base::to_lower(name)) {
@@ -103,6 +113,15 @@ bool manages(const user& u, const offering& o, std::string_view permission) {
   }
   return has_grant(u, "OFFERING.MANAGER", "offering", o.uuid) ||
          has_grant(u, "CUSTOMER.OWNER", "customer", o.customer);
+}
+
+std::string role_in(const user& u, std::string_view project_uuid) {
+  for (const auto& g : u.grants) {
+    if (g.scope == "project" && g.scope_uuid == project_uuid) {
+      return g.role;
+    }
+  }
+  return {};
 }
 
 bool consumes(const user& u, const project& p) {

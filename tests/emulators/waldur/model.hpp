@@ -81,6 +81,8 @@ struct user {
   std::string email;
   std::string token; // never shown
   bool is_staff = false;
+  json profile = json::object(); // first_name, organization, ...: what has no member of its own
+  std::optional<std::vector<std::string>> consents; // offerings; nullopt: to all
   std::vector<grant> grants;
   std::vector<std::string> denied; // permissions withheld whatever the roles say
 };
@@ -133,6 +135,8 @@ struct offering {
   std::string backend_id;
   json plugin_options = json::object();
   json options = json::object();
+  json partitions = json::array();
+  std::vector<std::string> exposed_fields; // what the provider is shown of a user
   std::vector<component> components;
 
   component* find_component(std::string_view type_name);
@@ -163,6 +167,7 @@ struct resource {
   json options = json::object();
   json endpoints = json::array();
   json current_usages = json::object();
+  json member_statuses = json::array(); // as last reported by the agent
   bool paused = false;
   bool downscaled = false;
   bool restrict_member_access = false;
@@ -200,6 +205,76 @@ struct order {
   base::wall_time created;
   base::wall_time modified;
   std::optional<base::wall_time> completed;
+};
+
+// The account of a user with an offering.
+struct offering_user {
+  std::string uuid;
+  std::string offering;
+  std::string user;
+  std::string username;
+  std::string state;
+  bool is_restricted = false;
+  std::string comment;
+  std::string comment_url;
+  base::wall_time created;
+  base::wall_time modified;
+};
+
+// A service or course account of a project.
+struct project_account {
+  std::string uuid;
+  std::string kind; // "service_account", "course_account"
+  std::string username;
+  std::string email;
+  std::string state; // OK, Closed, Erred
+  std::string project;
+  base::wall_time created;
+};
+
+struct user_limit {
+  std::string uuid;
+  std::string resource;
+  std::string component_type;
+  std::string offering_user;
+  std::string limit;
+};
+
+struct api_key {
+  std::string uuid;
+  std::string resource;
+  std::string client_id;
+  std::string state; // Creating, OK, Updating, Erred
+  std::string key;   // never shown
+  std::string error_message;
+  base::wall_time created;
+  base::wall_time modified;
+};
+
+struct import_request {
+  std::string uuid;
+  std::string offering;
+  std::string state; // Sent, Processing, Done, Erred
+  std::string error_message;
+  std::string error_traceback;
+  base::wall_time created;
+};
+
+// What an agent found at its backend and Waldur does not have.
+struct importable {
+  std::string uuid;
+  std::string name;
+  std::string offering;
+  std::string project;
+  std::string backend_id;
+  json backend_metadata = json::object();
+  base::wall_time created;
+};
+
+struct periodic_policy {
+  std::string uuid;
+  std::string offering;
+  json results = json::array(); // what agents reported
 };
 
 struct component_usage {
@@ -316,7 +391,16 @@ struct store {
   table<identity> identities;
   table<service> services;
   table<processor> processors;
+  bool takes_logs = true;
   json logs = json::array();
+
+  table<offering_user> offering_users;
+  table<project_account> accounts;
+  table<user_limit> user_limits;
+  table<api_key> api_keys;
+  table<import_request> import_requests;
+  table<importable> importables;
+  table<periodic_policy> policies;
 
   bool unified_queues = true; // false: a server before register_queue
   std::vector<std::string> observable_types;
@@ -326,6 +410,7 @@ struct store {
   std::vector<event> events;                                         // since the last delivery
   std::map<std::string, std::int64_t, std::less<>> sequence_numbers; // by subject
   bool told_of_no_broker = false;
+  base::wall_time last_idle_check;
   base::wall_time last_hourly; // run of the server's hourly tasks
 
   std::unordered_map<std::string, std::vector<std::string>> orders_by_resource;
@@ -334,6 +419,8 @@ struct store {
   // Orders of a resource that are neither done, erred, canceled nor rejected.
   std::vector<const order*> open_orders(std::string_view resource_uuid) const;
   const user* find_token(std::string_view token) const;
+  // Resources of the project that are not terminated, in the order they were made.
+  std::vector<const resource*> living_resources(std::string_view project_uuid) const;
 };
 
 // "Web 1" -> "web-1"
@@ -345,6 +432,8 @@ std::string random_uuid();
 // Provider side: staff, a manager of the offering or an owner of its customer, unless the
 // permission is withheld from the user.
 bool manages(const user& u, const offering& o, std::string_view permission);
+// The role of a member of a project, or "".
+std::string role_in(const user& u, std::string_view project_uuid);
 // Consumer side: staff, a role in the project or an owner of its customer.
 bool consumes(const user& u, const project& p);
 

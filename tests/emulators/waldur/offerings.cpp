@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Offerings with their components, and plans.
+#include "accounts.hpp"
+#include "events.hpp"
 #include "render.hpp"
+#include "roles.hpp"
 #include "routes.hpp"
 
 #include <algorithm>
@@ -10,6 +13,7 @@ namespace siteagent::waldur_emulator {
 
 namespace {
 
+constexpr std::array<std::string_view, 4> limit_periods{"month", "quarterly", "annual", "total"};
 constexpr std::array<std::string_view, 5> billing_types{"fixed", "usage", "limit", "one", "few"};
 
 reply list_offerings(const context& c, bool provider_side) {
@@ -35,6 +39,12 @@ base::result<void> read_component(const context& c, component& x) {
   }
   if (const json* type = c.body.find("type")) {
     x.type = type->string_or("");
+  }
+  const json& period = c.body["limit_period"];
+  if (!period.is_null() &&
+      std::find(limit_periods.begin(), limit_periods.end(), period.string_or("")) ==
+          limit_periods.end()) {
+    return bad_field("limit_period", "\"" + period.string_or("") + "\" is not a valid choice.");
   }
   for (const auto& [key, value] : c.body.members()) {
     if (key != "uuid" && key != "type" && key != "billing_type") {
@@ -99,7 +109,26 @@ reply check_unique_backend_id(context& c, const offering& o) {
   );
 }
 
+reply remove_component(context& c, offering& o) {
+  auto uuid = required_text(c, "uuid");
+  if (!uuid) {
+    return uuid.error();
+  }
+  const auto gone = std::erase_if(o.components, [&](const component& x) {
+    return x.uuid == hex_or_empty(*uuid);
+  });
+  if (gone == 0) {
+    return bad_field("uuid", "Component does not exist.");
+  }
+  net::server_response done;
+  done.status = 204;
+  return done;
+}
+
 reply write_action(context& c, offering& o) {
+  if (c.action() == "add_user" || c.action() == "delete_user") {
+    return change_role(c, {"offering", o.uuid, "OFFERING."}, c.who.is_staff);
+  }
   if (!manages(c.who, o, "OFFERING.UPDATE")) {
     return forbidden();
   }
@@ -110,18 +139,30 @@ reply write_action(context& c, offering& o) {
   if (action == "update_offering_component") {
     return update_component(c, o);
   }
+  if (action == "remove_offering_component") {
+    return remove_component(c, o);
+  }
+  if (action == "sync_resources") {
+    note_resources_sync(c.data, o, c.who);
+    return status_text("Resource synchronization has been requested.");
+  }
   return action == "check_unique_backend_id" ? check_unique_backend_id(c, o) : reply(not_found());
 }
 
-reply read_action(context& c) {
+reply read_action(context& c, const offering& o) {
   const std::string action = c.action();
   if (action == "user-attribute-config") {
-    return ok(json::object({{"exposed_fields", json::array({"username", "full_name", "email"})}}));
+    json exposed = json::array();
+    for (const auto& name : o.exposed_fields) {
+      exposed.push_back(name);
+    }
+    return ok(json::object({{"exposed_fields", exposed}}));
   }
-  if (action == "list_project_service_accounts" || action == "list_course_accounts") {
-    return handle_empty(c);
+  if (action == "list_project_service_accounts") {
+    return list_accounts_of(c, o, "service_account");
   }
-  return not_found();
+  return action == "list_course_accounts" ? list_accounts_of(c, o, "course_account")
+                                          : reply(not_found());
 }
 
 reply handle_offerings(context& c, bool provider_side) {
@@ -139,7 +180,7 @@ reply handle_offerings(context& c, bool provider_side) {
     return not_found();
   }
   if (c.is("GET")) {
-    return read_action(c);
+    return read_action(c, *o);
   }
   return c.is("POST") ? write_action(c, *o) : reply(method_not_allowed(c));
 }

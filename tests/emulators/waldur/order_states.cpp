@@ -3,6 +3,7 @@
 #include "order_states.hpp"
 
 #include "events.hpp"
+#include "members.hpp"
 
 namespace siteagent::waldur_emulator {
 
@@ -94,6 +95,9 @@ void report_done(store& s, const order& o, base::wall_time now) {
   if (o.type == "Create" || o.type == "Restore" || o.type == "Update") {
     r->error_message.clear();
     r->error_traceback.clear();
+  }
+  if (o.type == "Create" || o.type == "Restore") {
+    make_offering_users(s, *r, now);
   }
   order* match = single_executing(s, o.resource, o.type);
   if (o.type == "Update") {

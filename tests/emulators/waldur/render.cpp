@@ -2,15 +2,13 @@
 // Objects as their GET shows them: hex uuids, hyperlinks, ISO times, decimals as strings.
 #include "render.hpp"
 
+#include "render_parts.hpp"
+
 #include <algorithm>
 
 namespace siteagent::waldur_emulator {
 
 namespace {
-
-json time_of(base::wall_time t) {
-  return base::to_rfc3339(t, true);
-}
 
 json time_or_null(const std::optional<base::wall_time>& t) {
   return t ? time_of(*t) : json();
@@ -36,39 +34,6 @@ void add_customer(const context& c, json& to, const std::string& prefix, std::st
        {prefix + "_uuid", x->uuid},
        {prefix + "_name", x->name},
        {prefix + "_slug", x->slug}});
-}
-
-void add_project(const context& c, json& to, std::string_view uuid) {
-  const project* p = c.data.projects.find(uuid);
-  if (p == nullptr) {
-    return;
-  }
-  add(to,
-      {{"project", c.url("projects", p->uuid)},
-       {"project_uuid", p->uuid},
-       {"project_name", p->name},
-       {"project_slug", p->slug},
-       {"project_description", p->description},
-       {"project_end_date", text_or_null(p->end_date)}});
-  add_customer(c, to, "customer", p->customer);
-}
-
-void add_offering(const context& c, json& to, std::string_view uuid) {
-  const offering* o = c.data.offerings.find(uuid);
-  if (o == nullptr) {
-    return;
-  }
-  add(to,
-      {{"offering", c.url("marketplace-public-offerings", o->uuid)},
-       {"offering_uuid", o->uuid},
-       {"offering_name", o->name},
-       {"offering_slug", o->slug},
-       {"offering_type", o->type},
-       {"offering_backend_id", o->backend_id},
-       {"offering_plugin_options", o->plugin_options}});
-  if (const customer* x = c.data.customers.find(o->customer)) {
-    add(to, {{"provider_uuid", x->uuid}, {"provider_name", x->name}, {"provider_slug", x->slug}});
-  }
 }
 
 void add_plan(const context& c, json& to, const std::string& uuid) {
@@ -112,7 +77,51 @@ json creation_order(const context& c, const resource& r) {
   return {};
 }
 
+bool has_api_keys(const context& c, const resource& r) {
+  const auto& rows = c.data.api_keys.rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const api_key& k) {
+    return k.resource == r.uuid;
+  });
+}
+
 } // namespace
+
+json time_of(base::wall_time t) {
+  return base::to_rfc3339(t, true);
+}
+
+void add_project(const context& c, json& to, std::string_view uuid) {
+  const project* p = c.data.projects.find(uuid);
+  if (p == nullptr) {
+    return;
+  }
+  add(to,
+      {{"project", c.url("projects", p->uuid)},
+       {"project_uuid", p->uuid},
+       {"project_name", p->name},
+       {"project_slug", p->slug},
+       {"project_description", p->description},
+       {"project_end_date", text_or_null(p->end_date)}});
+  add_customer(c, to, "customer", p->customer);
+}
+
+void add_offering(const context& c, json& to, std::string_view uuid) {
+  const offering* o = c.data.offerings.find(uuid);
+  if (o == nullptr) {
+    return;
+  }
+  add(to,
+      {{"offering", c.url("marketplace-public-offerings", o->uuid)},
+       {"offering_uuid", o->uuid},
+       {"offering_name", o->name},
+       {"offering_slug", o->slug},
+       {"offering_type", o->type},
+       {"offering_backend_id", o->backend_id},
+       {"offering_plugin_options", o->plugin_options}});
+  if (const customer* x = c.data.customers.find(o->customer)) {
+    add(to, {{"provider_uuid", x->uuid}, {"provider_name", x->name}, {"provider_slug", x->slug}});
+  }
+}
 
 json show_user(const context& c, const user& u) {
   json permissions = json::array();
@@ -135,7 +144,7 @@ json show_user(const context& c, const user& u) {
          {"expiration_time", nullptr}}
     ));
   }
-  return json::object(
+  json shown = json::object(
       {{"url", c.url("users", u.uuid)},
        {"uuid", u.uuid},
        {"username", u.username},
@@ -145,6 +154,10 @@ json show_user(const context& c, const user& u) {
        {"is_active", true},
        {"permissions", permissions}}
   );
+  for (const auto& [key, value] : u.profile.members()) {
+    shown.set(key, value);
+  }
+  return shown;
 }
 
 json show_customer(const context& c, const customer& x) {
@@ -231,7 +244,7 @@ json show_offering(const context& c, const offering& x) {
        {"backend_id", x.backend_id},
        {"plugin_options", x.plugin_options},
        {"options", x.options},
-       {"partitions", json::array()},
+       {"partitions", x.partitions},
        {"shared", true},
        {"billable", true},
        {"components", show_components(c, x)},
@@ -279,7 +292,7 @@ json show_resource(const context& c, const resource& r) {
        {"order_in_progress", open.empty() ? json() : short_order(c, *open.front())},
        {"creation_order", creation_order(c, r)},
        {"username", ""},
-       {"has_api_keys", false}});
+       {"has_api_keys", has_api_keys(c, r)}});
   return o;
 }
 

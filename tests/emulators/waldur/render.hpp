@@ -19,6 +19,13 @@ json show_resource(const context& c, const resource& r);
 json show_order(const context& c, const order& o);
 json show_usage(const context& c, const component_usage& u);
 json show_user_usage(const context& c, const user_usage& u);
+json show_offering_user(const context& c, const offering_user& x);
+json show_account(const context& c, const project_account& a);
+json show_user_limit(const context& c, const user_limit& x);
+json show_api_key(const context& c, const api_key& k); // never the key
+json show_import_request(const context& c, const import_request& r);
+json show_importable(const context& c, const importable& x);
+json show_policy(const context& c, const periodic_policy& p);
 json show_subscription(const context& c, const event_subscription& x);
 json show_consumer(const context& c, const event_consumer& x);
 json show_identity(const context& c, const identity& i);

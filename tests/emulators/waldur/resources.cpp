@@ -3,6 +3,7 @@
 // provider and as the consumer sees them.
 #include "events.hpp"
 #include "limits.hpp"
+#include "members.hpp"
 #include "render.hpp"
 #include "resource_orders.hpp"
 #include "routes.hpp"
@@ -151,27 +152,47 @@ reply set_as_ok(context& c, resource& r) {
   return status_text("Resource is set as OK.");
 }
 
+// One member of a team.
+struct member {
+  const user* who = nullptr;
+  std::string role;
+  const offering_user* account = nullptr;
+};
+
+json show_member(const context& c, const member& m) {
+  const user& u = *m.who;
+  return json::object(
+      {{"url", c.url("users", u.uuid)},
+       {"uuid", u.uuid},
+       {"username", u.username},
+       {"full_name", u.full_name},
+       {"email", u.email},
+       {"role", m.role},
+       {"expiration_time", nullptr},
+       {"offering_user_username", m.account ? json(m.account->username) : json()},
+       {"offering_user_state", m.account ? json(m.account->state) : json()}}
+  );
+}
+
+bool consents(const user& u, const std::string& offering_uuid) {
+  return !u.consents ||
+         std::find(u.consents->begin(), u.consents->end(), offering_uuid) != u.consents->end();
+}
+
 reply team_of(const context& c, const resource& r) {
-  json team = json::array();
+  const bool only_consenting = c.request.parameter("has_consent") == "true";
+  std::vector<member> team;
   for (const auto& u : c.data.users.rows()) {
-    for (const auto& g : u.grants) {
-      if (g.scope == "project" && g.scope_uuid == r.project) {
-        team.push_back(json::object(
-            {{"url", c.url("users", u.uuid)},
-             {"uuid", u.uuid},
-             {"username", u.username},
-             {"full_name", u.full_name},
-             {"email", u.email},
-             {"role", g.role},
-             {"expiration_time", nullptr},
-             {"offering_user_username", nullptr},
-             {"offering_user_state", nullptr}}
-        ));
-        break;
-      }
+    const std::string role = role_in(u, r.project);
+    if (!role.empty() && (!only_consenting || consents(u, r.offering))) {
+      team.push_back({&u, role, find_offering_user(c.data, r.offering, u.uuid)});
     }
   }
-  return ok(team);
+  std::vector<const member*> rows;
+  for (const auto& m : team) {
+    rows.push_back(&m);
+  }
+  return list_of(c, rows, show_member);
 }
 
 reply set_flag(context& c, resource& r, std::string_view key, bool& flag) {
@@ -191,6 +212,39 @@ reply set_flag(context& c, resource& r, std::string_view key, bool& flag) {
   return status_text("Resource has been updated.");
 }
 
+constexpr std::array<std::string_view, 4> member_states{
+    "synced", "pending", "missing_in_idp", "error"};
+
+// Replaces what was reported before. Users that cannot be found are left out and told.
+reply set_membership_sync_statuses(context& c, resource& r) {
+  const offering* o = c.data.offerings.find(r.offering);
+  if (o == nullptr ||
+      !o->plugin_options["enable_membership_sync_status"].boolean().value_or(false)) {
+    return refuse(
+        409, json::object({{"detail", "Membership sync status is not enabled for this offering."}})
+    );
+  }
+  if (!c.body["statuses"].is_array()) {
+    return bad_field("statuses", "This field is required.");
+  }
+  json stored = json::array();
+  json skipped = json::array();
+  for (const json& given : c.body["statuses"].items()) {
+    const std::string state = given["state"].string_or("");
+    if (std::find(member_states.begin(), member_states.end(), state) == member_states.end()) {
+      return bad_field("statuses", "\"" + state + "\" is not a valid choice.");
+    }
+    const auto& users = c.data.users.rows();
+    const bool is_known = std::any_of(users.begin(), users.end(), [&](const user& u) {
+      return u.username == given["username"].string_or("");
+    });
+    (is_known ? stored : skipped).push_back(given);
+  }
+  const auto count = stored.size();
+  r.member_statuses = std::move(stored);
+  return ok(json::object({{"stored", count}, {"skipped", skipped}}));
+}
+
 using provider_call = reply (*)(context&, resource&);
 
 struct provider_action {
@@ -199,13 +253,24 @@ struct provider_action {
   provider_call call;
 };
 
-constexpr std::array<provider_action, 8> provider_actions{
+constexpr std::array<provider_action, 10> provider_actions{
     {{"set_backend_id", "RESOURCE.SET_BACKEND_ID", set_backend_id},
      {"set_backend_metadata", "RESOURCE.SET_BACKEND_METADATA", set_backend_metadata},
      {"set_limits", "RESOURCE.SET_LIMITS", set_limits},
      {"set_endpoints", "RESOURCE.SET_BACKEND_METADATA", set_endpoints},
      {"set_as_erred", "RESOURCE.SET_STATE", set_as_erred},
      {"set_as_ok", "RESOURCE.SET_STATE", set_as_ok},
+     {"set_membership_sync_statuses",
+      "RESOURCE.SET_BACKEND_METADATA",
+      set_membership_sync_statuses},
+     {"sync_user_roles",
+      "OFFERING.UPDATE",
+      [](context& c, resource& r) -> reply {
+        if (const project* p = c.data.projects.find(r.project)) {
+          note_members(c.data, *p, &r);
+        }
+        return status_text("User roles synchronization has been requested.");
+      }},
      {"refresh_last_sync",
       "RESOURCE.SET_BACKEND_METADATA",
       [](context& c, resource& r) -> reply {
@@ -218,13 +283,6 @@ constexpr std::array<provider_action, 8> provider_actions{
         return status_text("Resource effective_id has been changed.");
       }}}};
 
-reply set_membership_sync_statuses(context& c) {
-  if (!c.body["statuses"].is_array()) {
-    return bad_field("statuses", "This field is required.");
-  }
-  return ok(json::object({{"stored", c.body["statuses"].size()}, {"skipped", 0}}));
-}
-
 reply provider_side_action(context& c, resource& r) {
   const std::string action = c.action();
   for (const auto& known : provider_actions) {
@@ -232,8 +290,47 @@ reply provider_side_action(context& c, resource& r) {
       return provides(c, r, known.permission) ? known.call(c, r) : reply(forbidden());
     }
   }
-  return action == "set_membership_sync_statuses" ? set_membership_sync_statuses(c)
-                                                  : reply(not_found());
+  return not_found();
+}
+
+// The resource goes from Waldur and nobody is asked to do anything about it.
+reply unlink(context& c, const resource& r) {
+  const std::string uuid = r.uuid;
+  c.data.orders.remove_if([&](const order& o) { return o.resource == uuid; });
+  c.data.orders_by_resource.erase(uuid);
+  c.data.usages.remove_if([&](const component_usage& u) { return u.resource == uuid; });
+  c.data.resources.remove_if([&](const resource& x) { return x.uuid == uuid; });
+  net::server_response gone;
+  gone.status = 204;
+  return gone;
+}
+
+reply move_resource(context& c, resource& r) {
+  const json& given =
+      c.body["project"]["url"].is_null() ? c.body["project"] : c.body["project"]["url"];
+  const project* p = c.data.projects.find(uuid_of_link(given.string_or(""), {"projects"}));
+  if (p == nullptr) {
+    return bad_field("project", "Invalid hyperlink - Object does not exist.");
+  }
+  r.project = p->uuid;
+  r.modified = c.call.now;
+  return ok(show_resource(c, r));
+}
+
+reply rename(context& c, resource& r) {
+  const auto* p = c.data.projects.find(r.project);
+  if (p == nullptr || !consumes(c.who, *p)) {
+    return forbidden();
+  }
+  const std::string name = optional_text(c, "name");
+  if (!name.empty()) {
+    r.name = name;
+  }
+  if (c.body.find("end_date") != nullptr) {
+    r.end_date = optional_text(c, "end_date");
+  }
+  r.modified = c.call.now;
+  return ok(show_resource(c, r));
 }
 
 reply resource_action(context& c, resource& r, bool provider_side) {
@@ -256,6 +353,15 @@ reply resource_action(context& c, resource& r, bool provider_side) {
   if (action == "set_downscaled") {
     return set_flag(c, r, "downscaled", r.downscaled);
   }
+  if (action == "unlink" || action == "move_resource") {
+    if (!c.who.is_staff) {
+      return forbidden();
+    }
+    return action == "unlink" ? unlink(c, r) : move_resource(c, r);
+  }
+  if (action == "set_restrict_member_access") {
+    return set_flag(c, r, "restrict_member_access", r.restrict_member_access);
+  }
   if (provider_side) {
     return provider_side_action(c, r);
   }
@@ -275,6 +381,9 @@ reply handle(context& c, bool provider_side) {
   }
   if (!c.action().empty()) {
     return resource_action(c, *r, provider_side);
+  }
+  if (c.is("PATCH")) {
+    return rename(c, *r);
   }
   return c.is("GET") ? reply(ok(trimmed(c, show_resource(c, *r)))) : reply(method_not_allowed(c));
 }

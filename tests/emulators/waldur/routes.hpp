@@ -24,8 +24,15 @@ reply handle_identities(context& c);
 reply handle_services(context& c);
 reply handle_agent_logs(context& c);
 reply handle_event_subscriptions(context& c);
-// Collections that exist and hold nothing here.
-reply handle_empty(context& c);
+reply handle_processors(context& c);
+reply handle_offering_users(context& c);
+reply handle_service_accounts(context& c);
+reply handle_course_accounts(context& c);
+reply handle_user_limits(context& c);
+reply handle_api_keys(context& c);
+reply handle_periodic_policies(context& c);
+reply handle_import_requests(context& c);
+reply handle_importables(context& c);
 
 // POST /api/marketplace-orders/.
 reply place_order(context& c);

@@ -4,7 +4,7 @@
 
 #include "core/base/text.hpp"
 #include "events.hpp"
-#include "seed_reader.hpp"
+#include "seed_parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,12 +29,6 @@ constexpr std::array<std::string_view, 9> order_states{
     "rejected"};
 constexpr std::array<std::string_view, 4> order_types{"Create", "Update", "Terminate", "Restore"};
 
-// Ids of objects that were given none: the same prefix as the documented ones, counted up.
-std::string default_uuid(std::size_t number) {
-  std::string digits = std::to_string(number);
-  return "e2ef" + std::string(28 - digits.size(), '0') + digits;
-}
-
 // A well-formed ed25519 public key, different for each number; nobody has its private half.
 std::string public_key(std::size_t number) {
   std::string blob("\0\0\0\x0bssh-ed25519\0\0\0\x20", 19);
@@ -42,11 +36,6 @@ std::string public_key(std::size_t number) {
     blob.push_back(static_cast<char>((number * 31 + i * 7 + 5) & 0xffU));
   }
   return "ssh-ed25519 " + base::base64(blob) + " key-" + std::to_string(number);
-}
-
-template <class Row>
-std::string first_uuid(const table<Row>& t) {
-  return t.rows().empty() ? std::string() : t.rows().front().uuid;
 }
 
 json default_components() {
@@ -144,6 +133,13 @@ void seed_offering(store& s, seed_item& item, std::size_t n) {
   x.customer = item.reference("customer", s.customers, first_uuid(s.customers));
   x.plugin_options = item.object("plugin_options");
   x.options = item.object("options");
+  x.exposed_fields = {"username", "full_name", "email"};
+  if (const json* fields = item.take("exposed_fields")) {
+    x.exposed_fields = texts_of(*fields);
+  }
+  if (const json* partitions = item.take("partitions")) {
+    x.partitions = *partitions;
+  }
   const json* components = item.take("components");
   x.components =
       seed_components(item, components ? *components : default_components(), 20'000 + 100 * n);
@@ -166,6 +162,13 @@ void seed_user(store& s, seed_item& item, std::size_t n) {
   x.email = item.text("email", x.username + "@example.com");
   x.token = item.text("token", "");
   x.is_staff = item.flag("is_staff", false);
+  x.profile = item.object("attributes");
+  if (const json* consents = item.take("consents")) {
+    x.consents.emplace();
+    for (const auto& uuid : texts_of(*consents)) {
+      x.consents->push_back(hex_or_empty(uuid));
+    }
+  }
   if (const json* grants = item.take("permissions")) {
     for (const json& g : grants->items()) {
       x.grants.push_back(
@@ -176,9 +179,7 @@ void seed_user(store& s, seed_item& item, std::size_t n) {
     }
   }
   if (const json* denied = item.take("denied")) {
-    for (const json& d : denied->items()) {
-      x.denied.push_back(d.string_or(""));
-    }
+    x.denied = texts_of(*denied);
   }
   s.users.add(std::move(x));
 }
@@ -216,9 +217,13 @@ void seed_resource(store& s, seed_item& item, std::size_t n, base::wall_time now
   x.options = item.object("options");
   x.paused = item.flag("paused", false);
   x.downscaled = item.flag("downscaled", false);
+  x.restrict_member_access = item.flag("restrict_member_access", false);
   x.end_date = item.text("end_date", "");
-  x.created = now;
+  x.created = item.time("created", now);
   x.modified = now;
+  if (item.has("last_sync")) {
+    x.last_sync = item.time("last_sync", now);
+  }
   s.resources.add(std::move(x));
 }
 
@@ -282,45 +287,6 @@ void seed_order(store& s, seed_item& item, std::size_t n, base::wall_time now) {
   s.add_order(std::move(x));
 }
 
-base::result<void> read_settings(store& s, const json& d) {
-  if (const json* value = d.find("auto_approve")) {
-    if (!value->is_bool()) {
-      return seed_error("auto_approve", "must be true or false");
-    }
-    s.auto_approve = value->boolean().value_or(false);
-  }
-  if (const json* value = d.find("page_size")) {
-    const auto n = value->integer();
-    if (!n || *n < 1 || *n > 300) {
-      return seed_error("page_size", "must be 1..300");
-    }
-    s.page_size = static_cast<std::size_t>(*n);
-  }
-  if (const json* value = d.find("timezone")) {
-    const auto zone = base::time_zone::find(value->string_or(""));
-    if (!zone) {
-      return seed_error("timezone", "no such zone");
-    }
-    s.zone = *zone;
-  }
-  if (const json* value = d.find("unified_queues")) {
-    if (!value->is_bool()) {
-      return seed_error("unified_queues", "must be true or false");
-    }
-    s.unified_queues = value->boolean().value_or(true);
-  }
-  if (const json* value = d.find("observable_types")) {
-    s.observable_types.clear();
-    for (const json& type : value->items()) {
-      s.observable_types.push_back(type.string_or(""));
-    }
-  }
-  if (const json* value = d.find("version")) {
-    s.version = value->string_or(s.version);
-  }
-  return {};
-}
-
 // What the seed did not name follows what it did: no reference is left without its object.
 void repair(store& s, const json& d) {
   const auto given = [&](std::string_view key) { return d.find(key) != nullptr; };
@@ -348,6 +314,7 @@ void repair(store& s, const json& d) {
   s.usages.remove_if([&](const component_usage& u) {
     return s.resources.find(u.resource) == nullptr;
   });
+  repair_people(s);
   s.orders_by_resource.clear();
   for (const auto& o : s.orders.rows()) {
     s.orders_by_resource[o.resource].push_back(o.uuid);
@@ -363,18 +330,6 @@ void repair(store& s, const json& d) {
       }
     }
   }
-}
-
-// Reads the list under `key`, if it is there, into a table that is emptied first.
-template <class Row, class Read>
-base::result<void>
-read_list(const json& document, std::string_view key, table<Row>& target, Read read) {
-  const json* value = document.find(key);
-  if (value == nullptr) {
-    return {};
-  }
-  target.clear();
-  return for_each_item(*value, key, read);
 }
 
 base::result<void> read_components(store& s, const json& d) {
@@ -424,6 +379,7 @@ base::result<void> read_lists(store& s, const json& d, base::wall_time now) {
   steps.push_back(read_list(d, "orders", s.orders, [&](item_t& i, size n) {
     seed_order(s, i, n, now);
   }));
+  steps.push_back(read_people(s, d, now));
   for (const auto& step : steps) {
     if (!step) {
       return step;
@@ -433,6 +389,11 @@ base::result<void> read_lists(store& s, const json& d, base::wall_time now) {
 }
 
 } // namespace
+
+std::string default_uuid(std::size_t number) {
+  std::string digits = std::to_string(number);
+  return "e2ef" + std::string(28 - digits.size(), '0') + digits;
+}
 
 store default_store(base::wall_time now) {
   store s;
@@ -467,6 +428,15 @@ base::result<void> apply_seed(store& s, const json& document, base::wall_time no
       "version",
       "unified_queues",
       "observable_types",
+      "log_shipping",
+      "component_usages",
+      "offering_users",
+      "service_accounts",
+      "course_accounts",
+      "user_limits",
+      "api_keys",
+      "import_requests",
+      "periodic_policies",
       "customers",
       "service_providers",
       "projects",

@@ -24,7 +24,7 @@ struct collection {
   handler handle;
 };
 
-constexpr std::array<collection, 22> collections{
+constexpr std::array<collection, 27> collections{
     {{"marketplace-orders", handle_orders},
      {"marketplace-provider-resources", handle_provider_resources},
      {"marketplace-resources", handle_resources},
@@ -39,10 +39,15 @@ constexpr std::array<collection, 22> collections{
      {"marketplace-site-agent-services", handle_services},
      {"marketplace-site-agent-logs", handle_agent_logs},
      {"event-subscriptions", handle_event_subscriptions},
-     {"marketplace-offering-users", handle_empty},
-     {"component-user-usage-limits", handle_empty},
-     {"marketplace-resource-api-keys", handle_empty},
-     {"backend-resources", handle_empty},
+     {"marketplace-offering-users", handle_offering_users},
+     {"marketplace-project-service-accounts", handle_service_accounts},
+     {"marketplace-course-accounts", handle_course_accounts},
+     {"component-user-usage-limits", handle_user_limits},
+     {"marketplace-resource-api-keys", handle_api_keys},
+     {"marketplace-slurm-periodic-usage-policies", handle_periodic_policies},
+     {"backend-resource-requests", handle_import_requests},
+     {"backend-resources", handle_importables},
+     {"marketplace-site-agent-processors", handle_processors},
      {"customers", handle_customers},
      {"projects", handle_projects},
      {"users", handle_users},
@@ -114,6 +119,16 @@ reply dispatch(store& s, broker* queues, const net::server_request& r, const emu
   }
   context ctx{r, c, s, **who, *std::move(body), {r.segments.begin() + 2, r.segments.end()}, queues};
   return found->handle(ctx);
+}
+
+json member_statuses(const store& s) {
+  json shown = json::object();
+  for (const auto& r : s.resources.rows()) {
+    if (r.member_statuses.size() > 0) {
+      shown.set(r.uuid, r.member_statuses);
+    }
+  }
+  return shown;
 }
 
 template <class Row, class Show>
@@ -205,6 +220,7 @@ base::result<void> waldur::seed(const json& document) {
 void waldur::clock_advanced() {
   release_waiting(store_, clock_->wall());
   run_hourly_tasks(store_, clock_->wall());
+  rest_idle_services(store_, clock_->wall());
   deliver();
 }
 
@@ -225,6 +241,15 @@ json waldur::inventory(const emulators::call& call) {
        {"component_usages", all_of(c, store_.usages, show_usage)},
        {"component_user_usages", all_of(c, store_.user_usages, show_user_usage)},
        {"identities", all_of(c, store_.identities, show_identity)},
+       {"services", all_of(c, store_.services, show_service)},
+       {"offering_users", all_of(c, store_.offering_users, show_offering_user)},
+       {"accounts", all_of(c, store_.accounts, show_account)},
+       {"user_limits", all_of(c, store_.user_limits, show_user_limit)},
+       {"api_keys", all_of(c, store_.api_keys, show_api_key)},
+       {"import_requests", all_of(c, store_.import_requests, show_import_request)},
+       {"importables", all_of(c, store_.importables, show_importable)},
+       {"periodic_policies", all_of(c, store_.policies, show_policy)},
+       {"member_statuses", member_statuses(store_)},
        {"event_consumers", all_of(c, store_.consumers, show_consumer)},
        {"event_subscriptions", all_of(c, store_.subscriptions, show_subscription)},
        {"messages", broker_ ? broker_->state() : json()},
@@ -266,6 +291,7 @@ std::vector<std::string> waldur::banner() const {
 
 net::server_response waldur::handle(const net::server_request& request, const emulators::call& c) {
   run_hourly_tasks(store_, c.now);
+  rest_idle_services(store_, c.now);
   auto answer = dispatch(store_, broker_.get(), request, c);
   deliver();
   if (answer) {

@@ -12,7 +12,7 @@ siteagent_add_test(test_emulator_azure
   SOURCES azure_login_test.cpp azure_groups_test.cpp azure_network_test.cpp azure_machine_test.cpp
     azure_machine_change_test.cpp azure_power_test.cpp azure_operations_test.cpp azure_offers_test.cpp
     azure_network_asg_test.cpp azure_network_rules_test.cpp azure_machine_rules_test.cpp
-    azure_operations_busy_test.cpp azure_power_happenings_test.cpp azure_seed_test.cpp azure_control_test.cpp azure_prices_test.cpp azure_billing_test.cpp azure_graph_test.cpp azure_deployments_test.cpp
+    azure_operations_busy_test.cpp azure_power_happenings_test.cpp azure_seed_site_test.cpp azure_seed_test.cpp azure_control_test.cpp azure_prices_test.cpp azure_billing_test.cpp azure_graph_test.cpp azure_deployments_test.cpp
     azure_ssh_keys_test.cpp azure_availability_test.cpp azure_replay_test.cpp azure_models_test.cpp
   LIBS siteagent_azure_emulator siteagent_azure_contract)
 

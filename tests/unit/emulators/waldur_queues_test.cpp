@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Queues and messages of the emulated Waldur, against a stand-in for the broker's management API.
 #include "tests/emulators/waldur/events.hpp"
-#include "tests/unit/emulators/fake_broker.hpp"
-#include "tests/unit/emulators/waldur_fixture.hpp"
+#include "tests/unit/emulators/queues_fixture.hpp"
 
 namespace siteagent::waldur_emulator {
 
@@ -10,36 +9,11 @@ namespace {
 
 using namespace test;
 
-const std::string identities = "/api/marketplace-site-agent-identities/";
 const std::string subscriptions = "/api/event-subscriptions/";
 const std::string agent_token = "e2e0000000000000000000000000token001";
 
-class waldur_queues : public emulated_waldur {
+class waldur_queues : public emulated_waldur_with_broker {
 protected:
-  void SetUp() override {
-    auto options = emulator.options();
-    ASSERT_EQ(options.size(), 1U);
-    ASSERT_TRUE(options[0].apply(rabbit.url()));
-    broker_options quick;
-    quick.patience = std::chrono::milliseconds(15'000);
-    quick.pause = std::chrono::milliseconds(5);
-    emulator.set_broker_options(quick);
-    emulated_waldur::SetUp();
-    identity =
-        agent
-            ->post(
-                identities,
-                quoted("{'offering':'" + offering_uuid + "','name':'agent-" + offering_uuid + "'}")
-            )
-            .body["uuid"]
-            .string_or("");
-    ASSERT_FALSE(identity.empty());
-  }
-
-  reply register_queue(const std::string& body = "{'object_types':[]}") {
-    return agent->post(identities + identity + "/register_queue/", quoted(body));
-  }
-
   reply subscribe(const std::string& type) {
     return agent->post(
         identities + identity + "/register_event_subscription/",
@@ -63,9 +37,6 @@ protected:
     }
     return states;
   }
-
-  fake_broker rabbit; // before the emulator, which ends its threads first
-  std::string identity;
 };
 
 TEST_F(waldur_queues, makes_host_user_permissions_and_queue_in_the_broker) {

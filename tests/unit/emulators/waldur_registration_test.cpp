@@ -129,13 +129,61 @@ TEST_F(waldur_registration, forgets_what_is_deleted) {
 }
 
 TEST_F(waldur_registration, takes_logs_by_the_hundred) {
-  std::vector<json> records(100, quoted("{'level':'WARNING','message':'m'}"));
+  const json record = json::object(
+      {{"agent_identity_uuid", make_identity()},
+       {"timestamp", json::number("1767225600.25")},
+       {"level", "WARNING"},
+       {"message", "m"},
+       {"module", "agent"}}
+  );
+  std::vector<json> records(100, record);
   const std::string path = "/api/marketplace-site-agent-logs/";
   EXPECT_EQ(agent->post(path, json::array(records)).status, 201);
-  records.push_back(json::object());
+  records.push_back(record);
   EXPECT_EQ(agent->post(path, json::array(records)).status, 400);
   EXPECT_EQ(agent->post(path, json::object()).status, 400);
   EXPECT_EQ(staff->get("/_emu/inventory").body["logs"].size(), 100U);
+  for (const auto& [key, value] :
+       {std::pair<const char*, json>{"level", "LOUD"},
+        {"timestamp", "yesterday"},
+        {"message", nullptr},
+        {"agent_identity_uuid", offering_uuid}}) {
+    json bad = record;
+    bad.set(key, value);
+    EXPECT_EQ(agent->post(path, json::array({record, bad})).status, 400) << key;
+  }
+  EXPECT_EQ(staff->get("/_emu/inventory").body["logs"].size(), 100U);
+  seed("{'log_shipping':false}");
+  EXPECT_EQ(agent->post(path, json::array({record})).status, 404);
+}
+
+TEST_F(waldur_registration, calls_a_service_idle_whose_processors_rest_for_ten_minutes) {
+  const std::string uuid = make_identity();
+  const auto s =
+      agent->post(identities + uuid + "/register_service/", quoted("{'name':'x','mode':'x'}"));
+  const std::string path = services + s.body["uuid"].string_or("") + "/";
+  const json processor = quoted("{'name':'p','backend_type':'null','backend_version':'1'}");
+  const auto pass = [&](int seconds) {
+    staff->post("/_emu/clock", json::object({{"advance_s", seconds}}));
+    return agent->get(path).body["state"].string_or("");
+  };
+  EXPECT_EQ(agent->post(path + "register_processor/", processor).status, 201);
+  EXPECT_EQ(pass(590), "Active");
+  EXPECT_EQ(agent->post(path + "register_processor/", processor).status, 200);
+  EXPECT_EQ(pass(590), "Active");
+  EXPECT_EQ(pass(61), "Idle");
+  EXPECT_EQ(agent->post(path + "register_processor/", processor).status, 200);
+  EXPECT_EQ(agent->get(path).body["state"].string(), "Active");
+  const auto processors = agent->get("/api/marketplace-site-agent-processors/").body;
+  ASSERT_EQ(processors.size(), 1U);
+  EXPECT_EQ(
+      agent
+          ->get(
+              "/api/marketplace-site-agent-processors/" + processors[0]["uuid"].string_or("") + "/"
+          )
+          .status,
+      200
+  );
 }
 
 } // namespace

@@ -30,7 +30,6 @@ TEST_F(waldur_resources, take_what_the_provider_reports) {
   );
   EXPECT_EQ(provider(p.resource, "refresh_last_sync"), 200);
   EXPECT_EQ(provider(p.resource, "set_effective_id", "{'effective_id':'e'}"), 200);
-  EXPECT_EQ(provider(p.resource, "set_membership_sync_statuses", "{'statuses':[{}]}"), 200);
   const auto r = agent->get(provider_resources + p.resource + "/").body;
   EXPECT_EQ(r["backend_id"].string_or(""), "/vm/1");
   EXPECT_EQ(r["backend_metadata"]["ip"].string_or(""), "10.0.0.4");
@@ -69,8 +68,7 @@ TEST_F(waldur_resources, refuse_malformed_reports) {
       {"set_limits", "{'limits':{'cpu':0.5}}"},
       {"set_endpoints", "{}"},
       {"set_endpoints", "{'endpoints':[{'name':'ssh'}]}"},
-      {"set_endpoints", "{'endpoints':[{'name':'ssh','url':'10.0.0.4'}]}"},
-      {"set_membership_sync_statuses", "{}"}};
+      {"set_endpoints", "{'endpoints':[{'name':'ssh','url':'10.0.0.4'}]}"}};
   for (const auto& c : cases) {
     EXPECT_EQ(provider(p.resource, c.action, c.body), 400) << c.action << c.body;
   }
