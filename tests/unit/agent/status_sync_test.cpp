@@ -54,10 +54,67 @@ protected:
   status_sync sync{*w.offering, w.waldur, w.env};
 };
 
-TEST_F(status_sync_test, a_machine_in_step_costs_one_bulk_read_and_one_write) {
+TEST_F(status_sync_test, a_machine_in_step_costs_one_bulk_read_and_shows_its_last_sync) {
   EXPECT_TRUE(sync.run());
   EXPECT_EQ(w.cloud->calls().size(), 1U);
+  EXPECT_EQ(w.waldur.calls("get_resource"), 0U);
   EXPECT_THAT(w.waldur.writes(), ElementsAre("refresh_last_sync " + uuid_of(1).hex()));
+}
+
+TEST_F(status_sync_test, row_10_last_sync_is_refreshed_only_when_older_than_50_minutes) {
+  struct {
+    std::chrono::minutes age;
+    unsigned writes;
+  } const cases[] = {
+      {std::chrono::minutes(0), 0},
+      {std::chrono::minutes(49), 0},
+      {std::chrono::minutes(50), 1},
+      {std::chrono::minutes(600), 1},
+  };
+
+  for (const auto& c : cases) {
+    w.clock.advance(std::chrono::hours(2));
+    make(1).raw = json::object({{"last_sync", base::to_rfc3339(w.clock.wall() - c.age)}});
+    status_sync fresh(*w.offering, w.waldur, w.env);
+    const std::size_t before = w.waldur.writes().size();
+    EXPECT_TRUE(fresh.run());
+    EXPECT_EQ(w.waldur.writes().size() - before, c.writes) << c.age.count();
+  }
+}
+
+TEST_F(status_sync_test, row_10_a_wrong_clock_neither_silences_nor_repeats_it) {
+  make(1).raw = json::object({{"last_sync", "2000-01-01T00:00:00Z"}}); // and it stays so
+  for (int minute = 0; minute < 120; minute += 5) {
+    EXPECT_TRUE(sync.run());
+    w.clock.advance(std::chrono::minutes(5));
+  }
+  EXPECT_EQ(w.waldur.writes("refresh_last_sync").size(), 3U);
+  make(1).raw = json::object({{"last_sync", "2999-01-01T00:00:00Z"}});
+  for (int minute = 0; minute < 120; minute += 5) {
+    EXPECT_TRUE(sync.run());
+    w.clock.advance(std::chrono::minutes(5));
+  }
+  EXPECT_EQ(w.waldur.writes("refresh_last_sync").size(), 5U);
+}
+
+TEST_F(status_sync_test, nothing_to_do_on_many_machines_is_one_list_per_side_and_no_write) {
+  for (unsigned n = 1; n <= 300; ++n) {
+    make(n).raw = json::object({{"last_sync", base::to_rfc3339(w.clock.wall())}});
+  }
+  w.cloud->on(operation::pull_resources, [](const host::call_request& request, const auto&) {
+    std::vector<json> rows;
+    for (const json& r : request.body["resources"].items()) {
+      rows.push_back(json::object(
+          {{"uuid", r["uuid"]}, {"presence", "present"}, {"state", "ok"}, {"power", "running"}}
+      ));
+    }
+    return fake_cloud::emitted(rows);
+  });
+  EXPECT_TRUE(sync.run());
+  EXPECT_EQ(w.waldur.calls("list_resources"), 1U);
+  EXPECT_EQ(w.waldur.calls("get_resource"), 0U);
+  EXPECT_THAT(w.waldur.writes(), IsEmpty());
+  EXPECT_EQ(w.cloud->calls().size(), 1U);
 }
 
 TEST_F(status_sync_test, five_hundred_machines_cost_one_bulk_read) {
@@ -297,6 +354,32 @@ TEST_F(status_sync_test, a_missing_permission_is_said_once) {
   observe::capture_logs_for_test(nullptr);
   std::erase_if(lines, [](const std::string& l) { return l.find("not recorded") == l.npos; });
   EXPECT_EQ(lines.size(), 1U);
+}
+
+TEST_F(status_sync_test, f21_what_waldur_forbids_is_not_tried_every_pass) {
+  row.set("presence", "absent");
+  w.waldur.always_fail("set_resource_erred", http_failure(403));
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(sync.run());
+    w.clock.advance(std::chrono::minutes(5));
+  }
+  EXPECT_EQ(w.waldur.writes("set_resource_erred").size(), 1U);
+  w.waldur.heal("set_resource_erred");
+  w.clock.advance(std::chrono::hours(1));
+  EXPECT_TRUE(sync.run());
+  EXPECT_EQ(w.waldur.resource_of(1).state, "Erred");
+}
+
+TEST_F(status_sync_test, policy_waldurs_own_failures_err_nothing) {
+  row.set("metadata", json::object({{"size", "large"}}));
+  row.set("limits", json::object({{"cpu", 2}}));
+  for (const int status : {400, 403, 404, 409, 429, 500, 503}) {
+    for (const char* call : {"set_backend_metadata", "set_limits", "refresh_last_sync"}) {
+      w.waldur.always_fail(call, http_failure(status));
+    }
+    EXPECT_TRUE(sync.run());
+  }
+  EXPECT_THAT(w.waldur.writes("set_resource_erred"), IsEmpty());
 }
 
 TEST_F(status_sync_test, one_bad_resource_does_not_stop_the_others) {
