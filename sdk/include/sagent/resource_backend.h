@@ -84,11 +84,11 @@ typedef struct sagent_resource_backend {
    * Emits one object per resource: {"uuid","presence":"present|absent|unknown","state":"ok|failed|
    * creating|deleting","backend_id","power":"running|deallocated|stopped|...|null","limits":{}?,
    * "metadata":{},"endpoints":[]?,"error":"text"?,"users":[{"username","role"?,"limits":{}?}]?,
-   * "users_shared":bool?}. unknown is never absent. A read failure of the whole list may also be the
-   * method's own failure. users: all whom the resource lets in now; absent = this backend keeps no
-   * users, and add_members and remove_members are never called. A user's limits are there, perhaps
-   * empty, only where users have limits of their own. users_shared: the users are those of every
-   * resource of the project. Budget 10 min. */
+   * "users_shared":bool?}. unknown is never absent. A read failure of the whole list may also be
+   * the method's own failure. users: all whom the resource lets in now; absent = this backend keeps
+   * no users, and add_members and remove_members are never called. A user's limits are there,
+   * perhaps empty, only where users have limits of their own. users_shared: the users are those of
+   * every resource of the project. Budget 10 min. */
   sagent_method pull_resources;
 
   /* M. Usage of many resources. Body: resources, components, "period":{"year":2026,"month":11},
@@ -116,10 +116,10 @@ typedef struct sagent_resource_backend {
    * users. add_members also brings the role and the limits of one who is there to what is given;
    * members left out are unknown and stay as they are. Body: resource, "users":[{"username",
    * "role"?,"login"?,"email"?,"full_name"?,"state"?,"attributes":{}?,"limits":{}?}]; remove_members
-   * gets usernames alone. login: the user's name in Waldur. Emits {"users":[{"username","done":bool,
-   * "error":"text for the operator"?}]}, every user asked for; "done":false = nothing to do here for
-   * this user, which is no failure, and is not asked again. The failure of one user is his row's
-   * error, never the method's. Budget 60 s. */
+   * gets usernames alone. login: the user's name in the marketplace. Emits {"users":[{"username",
+   * "done":bool,"error":"text for the operator"?}]}, every user asked for; "done":false = nothing
+   * to do here for this user, which is no failure, and is not asked again. The failure of one user
+   * is his row's error, never the method's. Budget 60 s. */
   sagent_method add_members;
   sagent_method remove_members;
 
