@@ -103,6 +103,7 @@ std::string key_of(const config::offering& offering) {
 
 // Shared by the loops of all offerings.
 struct transports {
+  const std::shared_ptr<waldur::token_cache> tokens = waldur::make_token_cache();
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<net::transport>> by_key;
 
@@ -132,7 +133,8 @@ base::result<std::unique_ptr<waldur::client>> make_client(
     const config::offering& offering,
     std::string_view role,
     std::shared_ptr<net::transport> transport,
-    const std::stop_token& stop
+    const std::stop_token& stop,
+    std::shared_ptr<waldur::token_cache> tokens
 ) {
   if (!transport) {
     base::result<std::shared_ptr<net::transport>> made = make_shared_transport(offering);
@@ -147,6 +149,7 @@ base::result<std::unique_ptr<waldur::client>> make_client(
   options.oidc_token_url = offering.oidc_token_url;
   options.oidc_client_id = offering.oidc_client_id;
   options.oidc_client_secret = offering.oidc_client_secret;
+  options.tokens = std::move(tokens);
   const std::string& source = offering.oidc_token_url.empty() ? offering.waldur_api_token_source
                                                               : offering.oidc_client_secret_source;
   if (!source.empty()) {
@@ -169,7 +172,7 @@ client_factory make_clients(std::string role, std::stop_token stop) {
     if (!transport) {
       return std::move(transport).error();
     }
-    return make_client(offering, role, *std::move(transport), stop);
+    return make_client(offering, role, *std::move(transport), stop, shared->tokens);
   };
 }
 
@@ -183,7 +186,7 @@ agent::portal_factory make_portals(std::stop_token stop) {
       return std::move(transport).error();
     }
     base::result<std::unique_ptr<waldur::client>> client =
-        make_client(offering, agent::name_of(m), *std::move(transport), stop);
+        make_client(offering, agent::name_of(m), *std::move(transport), stop, shared->tokens);
     if (!client) {
       return std::move(client).error();
     }

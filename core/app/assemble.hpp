@@ -14,18 +14,20 @@
 namespace siteagent::app {
 
 // A Waldur client for an offering; `role` ends up in its user agent
-// ("waldur-site-agent-<role>/..."). The transport may be null: then one is made.
+// ("waldur-site-agent-<role>/..."). The transport may be null: then one is made. So may `tokens`.
 base::result<std::unique_ptr<waldur::client>> make_client(
     const config::offering& offering,
     std::string_view role,
     std::shared_ptr<net::transport> transport,
-    const std::stop_token& stop
+    const std::stop_token& stop,
+    std::shared_ptr<waldur::token_cache> tokens = nullptr
 );
 
 using client_factory =
     std::function<base::result<std::unique_ptr<waldur::client>>(const config::offering& offering)>;
 
-// Clients of one role; offerings with the same origins and TLS settings share a transport.
+// Clients of one role; offerings with the same origins and TLS settings share a transport, those
+// with the same OIDC client an access token.
 client_factory make_clients(std::string role, std::stop_token stop);
 
 // The same for the agent's modes.

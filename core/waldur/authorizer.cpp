@@ -36,16 +36,45 @@ base::secret token_header(const base::secret& token) {
   return base::secret("Token " + std::string(token.reveal()));
 }
 
+std::shared_ptr<credentials> credentials_of(const client_options& options) {
+  if (!options.oidc_token_url.empty() && options.tokens) {
+    return options.tokens->find_or_make(options);
+  }
+  auto own = std::make_shared<credentials>();
+  const bool is_oidc = !options.oidc_token_url.empty();
+  own->secret = is_oidc ? options.oidc_client_secret : options.token;
+  own->header = is_oidc ? base::secret() : token_header(own->secret);
+  return own;
+}
+
 } // namespace
 
+std::shared_ptr<credentials> token_cache::find_or_make(const client_options& options) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const entry& e) { return e.shared.expired(); });
+  for (const entry& e : entries_) {
+    const bool is_same = e.url == options.oidc_token_url && e.client_id == options.oidc_client_id &&
+                         e.secret == options.oidc_client_secret;
+    if (auto shared = is_same ? e.shared.lock() : nullptr) {
+      return shared;
+    }
+  }
+  auto made = std::make_shared<credentials>();
+  made->secret = options.oidc_client_secret;
+  entries_.push_back(
+      {options.oidc_token_url, options.oidc_client_id, options.oidc_client_secret, made}
+  );
+  return made;
+}
+
+std::shared_ptr<token_cache> make_token_cache() {
+  return std::make_shared<token_cache>();
+}
+
 authorizer::authorizer(const client_options& options, net::transport& transport)
-    : options_(options), transport_(transport),
-      secret_(options.oidc_token_url.empty() ? options.token : options.oidc_client_secret) {
+    : options_(options), transport_(transport), credentials_(credentials_of(options)) {
   base::global_redactor().protect(options_.token.reveal());
   base::global_redactor().protect(options_.oidc_client_secret.reveal());
-  if (!is_oidc()) {
-    header_ = token_header(secret_);
-  }
 }
 
 bool authorizer::is_oidc() const {
@@ -53,8 +82,9 @@ bool authorizer::is_oidc() const {
 }
 
 base::result<base::secret> authorizer::header() {
-  const std::lock_guard one_flight(mutex_);
-  if (is_oidc() && (header_.empty() || options_.clock->steady() >= expires_)) {
+  const std::lock_guard one_flight(credentials_->mutex);
+  if (is_oidc() &&
+      (credentials_->header.empty() || options_.clock->steady() >= credentials_->expires)) {
     auto fetched = fetch();
     if (!fetched && fetched.error().code == base::error_code::auth && is_secret_new()) {
       fetched = fetch();
@@ -63,22 +93,22 @@ base::result<base::secret> authorizer::header() {
       return fetched.error();
     }
   }
-  return header_;
+  return credentials_->header;
 }
 
 bool authorizer::renew(const base::secret& used) {
-  const std::lock_guard lock(mutex_);
-  if (!(header_ == used)) {
+  const std::lock_guard lock(credentials_->mutex);
+  if (!(credentials_->header == used)) {
     return true; // another call was faster
   }
   if (is_oidc()) {
-    header_ = base::secret();
+    credentials_->header = base::secret();
     return true;
   }
   if (!is_secret_new()) {
     return false;
   }
-  header_ = token_header(secret_);
+  credentials_->header = token_header(credentials_->secret);
   return true;
 }
 
@@ -88,11 +118,11 @@ bool authorizer::is_secret_new() {
     return false;
   }
   base::result<base::secret> read = options_.read_secret_again();
-  if (!read || read->empty() || *read == secret_ || !is_sendable(read->reveal())) {
+  if (!read || read->empty() || *read == credentials_->secret || !is_sendable(read->reveal())) {
     return false;
   }
   base::global_redactor().protect(read->reveal());
-  secret_ = *std::move(read);
+  credentials_->secret = *std::move(read);
   if (options_.on_warning) {
     options_.on_warning("waldur: the credentials were refused and read again; they are new");
   }
@@ -101,8 +131,8 @@ bool authorizer::is_secret_new() {
 
 std::string authorizer::scrub(std::string_view text) const {
   std::string out = base::global_redactor().scrub(text);
-  const std::lock_guard lock(token_mutex_);
-  const std::string_view token = access_token_.reveal();
+  const std::lock_guard lock(credentials_->token_mutex);
+  const std::string_view token = credentials_->access_token.reveal();
   for (std::size_t at = token.empty() ? std::string::npos : out.find(token);
        at != std::string::npos;
        at = out.find(token, at + 3)) {
@@ -123,7 +153,7 @@ net::request authorizer::token_request() const {
   q.body = net::build_query(
       {{"grant_type", "client_credentials"},
        {"client_id", options_.oidc_client_id},
-       {"client_secret", std::string(secret_.reveal())}}
+       {"client_secret", std::string(credentials_->secret.reveal())}}
   );
   q.max_body = std::size_t{1} << 20U;
   q.stop_requested = options_.stop_requested;
@@ -157,10 +187,10 @@ base::result<void> authorizer::take(const net::response& r) {
         base::error_code::transient,
         std::string(what) + ": the answer holds no usable access_token"};
   }
-  const std::lock_guard lock(token_mutex_);
-  access_token_ = base::secret(token);
-  header_ = base::secret("Bearer " + token);
-  expires_ = options_.clock->steady() + lifetime_of(*body);
+  const std::lock_guard lock(credentials_->token_mutex);
+  credentials_->access_token = base::secret(token);
+  credentials_->header = base::secret("Bearer " + token);
+  credentials_->expires = options_.clock->steady() + lifetime_of(*body);
   return {};
 }
 

@@ -9,14 +9,43 @@
 #include "core/base/secret.hpp"
 #include "core/net/transport.hpp"
 
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace siteagent::waldur {
 
 struct client_options;
+
+// What is known of one token, or of one OIDC client.
+struct credentials {
+  std::mutex mutex;    // held while a token is fetched: one flight
+  base::secret secret; // the token or the OIDC secret
+  base::secret header;
+  base::steady_time expires{};
+  std::mutex token_mutex; // of what follows; the writer holds both
+  base::secret access_token;
+};
+
+// OIDC clients, by token endpoint, client id and secret, as long as somebody uses them. [any
+// thread]
+class token_cache {
+public:
+  std::shared_ptr<credentials> find_or_make(const client_options& options);
+
+private:
+  struct entry {
+    std::string url;
+    std::string client_id;
+    base::secret secret; // as configured
+    std::weak_ptr<credentials> shared;
+  };
+
+  std::mutex mutex_;
+  std::vector<entry> entries_;
+};
 
 class authorizer {
 public:
@@ -41,12 +70,7 @@ private:
 
   const client_options& options_;
   net::transport& transport_;
-  mutable std::mutex mutex_; // held while a token is fetched: one flight
-  mutable std::mutex token_mutex_;
-  base::secret secret_; // the token or the OIDC secret
-  base::secret header_;
-  base::secret access_token_;
-  base::steady_time expires_{};
+  const std::shared_ptr<credentials> credentials_; // with other clients of the same OIDC client
 };
 
 } // namespace siteagent::waldur

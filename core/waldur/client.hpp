@@ -34,6 +34,10 @@
 
 namespace siteagent::waldur {
 
+class token_cache;
+// For client_options::tokens.
+std::shared_ptr<token_cache> make_token_cache();
+
 struct client_options {
   std::string
       api_root; // "https://waldur.example.com" (no /api); requests go to api_root + "/api/..."
@@ -41,6 +45,8 @@ struct client_options {
   std::string oidc_token_url; // set: client credentials instead of the token
   std::string oidc_client_id;
   base::secret oidc_client_secret;
+  // Clients with the same cache and the same OIDC client use one access token; null: its own.
+  std::shared_ptr<token_cache> tokens;
   // Reads the token, or the OIDC secret, where it lies; asked once for each refusal, and a value
   // that is new is tried at once. Empty: it lies nowhere else. [any thread]
   std::function<base::result<base::secret>()> read_secret_again;

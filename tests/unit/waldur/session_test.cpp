@@ -357,6 +357,33 @@ TEST_F(waldur_client, knows_that_a_write_was_not_sent_when_there_was_no_token) {
   EXPECT_FALSE(done.error().may_have_been_sent);
 }
 
+TEST_F(waldur_client, shares_the_access_token_with_clients_of_the_same_OIDC_client_only) {
+  use_oidc();
+  options.tokens = make_token_cache();
+  http->expect(answer(200, token_body));
+  http->expect(answer(200, state_body));
+  http->expect(answer(200, state_body));
+  http->expect(answer(401));
+  http->expect(answer(200, R"({"access_token":"access-2"})"));
+  http->expect(answer(200, state_body));
+  http->expect(answer(200, state_body));
+  client twin(options, http);
+  client_options another = options;
+  another.oidc_client_secret = base::secret("another-secret");
+  client stranger(another, http);
+  const auto used = [&](client& c) {
+    EXPECT_TRUE(c.get_order_state(order_id).has_value());
+    return header_of(http->requests.back(), "Authorization");
+  };
+  EXPECT_EQ(used(waldur()), "Bearer access-1");
+  EXPECT_EQ(used(twin), "Bearer access-1");
+  EXPECT_EQ(used(twin), "Bearer access-2") << "refused, and got anew";
+  EXPECT_EQ(used(waldur()), "Bearer access-2");
+  http->expect(answer(200, R"({"access_token":"access-3"})"));
+  http->expect(answer(200, state_body));
+  EXPECT_EQ(used(stranger), "Bearer access-3");
+}
+
 TEST_F(waldur_client, refuses_access_tokens_that_cannot_be_a_header) {
   use_oidc();
   for (const std::string body :
