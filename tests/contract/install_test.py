@@ -31,6 +31,11 @@ try:
         run = subprocess.run([path, "--help"], capture_output=True, text=True)
         if run.returncode != expected:
             problems.append(f"{name} --help: exit {run.returncode} {run.stdout}{run.stderr}")
+    folders = [top for top, _, names in os.walk(prefix) if "null.so" in names]
+    listed = subprocess.run([os.path.join(bin_dir, "waldur-site-agent"), "plugin", "list", "--plugin-dir", *folders],
+                            capture_output=True, text=True)
+    if len(folders) != 1 or not folders[0].endswith("/site-agent/plugins") or listed.returncode != 0 or "null" not in listed.stdout:
+        problems.append(f"plugins in {folders}: {listed.stdout}{listed.stderr}")
     units = os.path.join(prefix, "lib/systemd/system")
     for unit in sorted(os.listdir(units)):
         with open(os.path.join(units, unit), encoding="utf-8") as f:
