@@ -44,8 +44,8 @@ bool is_alive(const process_mark& mark);
 // mode and the process, because several agents may share a file. WALDUR_SITE_AGENT_STATUS_PATH
 // names the file instead.
 std::string status_path(const std::string& config_file, const std::string& mode);
-// Every file that may be one for `config_file`, in all places an agent may have chosen (also
-// /run/waldur-site-agent, the runtime directory of the service).
+// Every file that may be one for `config_file`, in all places an agent may have chosen, also as a
+// service (/run/waldur-*).
 std::vector<std::string> find_status_files(const std::string& config_file);
 
 // Replaces the file: mode 0600, never through a link, never half.

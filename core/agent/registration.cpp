@@ -121,14 +121,16 @@ base::result<void> registration::renew_one(service& s, const std::function<void(
   return taken;
 }
 
-registrar::registrar(const environment& env)
-    : env_(env), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+registrar::registrar(const environment& env) : env_(env) {}
 
 registrar::~registrar() = default;
 
 void registrar::add(registration& r) {
   const std::lock_guard lock(mutex_);
   due_.emplace(&r, env_.clock.steady());
+  if (!thread_.joinable()) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
 }
 
 void registrar::remove(registration& r) {

@@ -105,7 +105,8 @@ private:
 // that does not answer is left alone for 5 minutes, so that it does not hold up the others.
 class registrar {
 public:
-  explicit registrar(const environment& env); // must outlive it; its stop ends the thread
+  // `env` must outlive it; its stop ends the thread, which starts with the first add().
+  explicit registrar(const environment& env);
   ~registrar();
   registrar(const registrar&) = delete;
   registrar& operator=(const registrar&) = delete;

@@ -27,7 +27,9 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds write_interval{5};
 constexpr std::size_t largest_status = std::size_t{64} << 20U;
-constexpr const char* service_directory = "/run/waldur-site-agent";
+// Where systemd makes the runtime directories of services; ours are named after the units.
+constexpr const char* runtime_root = "/run";
+constexpr const char* unit_prefix = "waldur-";
 constexpr const char* own_path = "WALDUR_SITE_AGENT_STATUS_PATH";
 
 std::string variable(const char* name) {
@@ -73,10 +75,16 @@ std::vector<std::string> directories() {
   std::error_code ignored;
   std::vector<std::string> all{
       first_of(variable("RUNTIME_DIRECTORY")),
-      service_directory,
       variable("XDG_RUNTIME_DIR"),
       fs::temp_directory_path(ignored).string()};
   std::erase(all, "");
+  std::error_code failed;
+  for (fs::directory_iterator at(runtime_root, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    if (at->path().filename().string().starts_with(unit_prefix) && at->is_directory(ignored)) {
+      all.push_back(at->path().string());
+    }
+  }
   return all;
 }
 

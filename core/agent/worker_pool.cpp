@@ -16,6 +16,7 @@ namespace siteagent::agent {
 namespace {
 
 constexpr std::chrono::minutes idle_time{1};
+constexpr unsigned most_firsts = 2048; // groups with one worker each, beyond the shared ones
 
 void run_guarded(const std::function<void()>& task) {
   try {
@@ -108,9 +109,11 @@ worker_pool::shares::iterator worker_pool::find_share(task_group* group) {
 }
 
 worker_pool::shares::iterator worker_pool::find_admissible() {
-  const unsigned free = 2 * limit_ - running_;
+  const unsigned shared = 2 * limit_;
+  const unsigned free = running_ < shared ? shared - running_ : 0;
+  const bool takes_first = running_ < shared + most_firsts;
   return std::find_if(shares_.begin(), shares_.end(), [&](const share& s) {
-    return !s.waiting.empty() && s.running < free;
+    return !s.waiting.empty() && (s.running < free || (s.running == 0 && takes_first));
   });
 }
 

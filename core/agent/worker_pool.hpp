@@ -31,9 +31,9 @@ private:
 };
 
 // Groups share the workers: one group alone has `limit` of them; several share up to twice that,
-// each getting another only while it holds fewer than are free. So whoever has nothing running
-// finds a free worker, however long the tasks of the others take. Among those who wait, the groups
-// take turns.
+// each getting another only while it holds fewer than are free, and the groups that wait take
+// turns. A group with nothing running gets a worker in any case, however long the tasks of the
+// others take.
 class worker_pool {
 public:
   explicit worker_pool(unsigned limit); // at least 1

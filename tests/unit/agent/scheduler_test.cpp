@@ -7,8 +7,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <future>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -30,6 +33,9 @@ public:
   explicit patient_waiter(base::manual_clock& clock) : clock_(clock) {}
 
   bool wait_for(std::chrono::milliseconds time, const std::stop_token& stop) override {
+    if (on_wait) {
+      on_wait();
+    }
     while (pool_owner_ != nullptr && !pool_owner_->is_idle()) {
       std::this_thread::yield();
     }
@@ -42,6 +48,8 @@ public:
     pool_owner_ = owner;
     longest_ = longest;
   }
+
+  std::function<void()> on_wait; // set before any loop runs; on any thread that waits
 
 private:
   base::manual_clock& clock_;
@@ -62,15 +70,31 @@ protected:
 
   bool run() {
     agent a(config, options, parts(), w.clock, waits, w.stop.get_token());
+    running = &a;
     if (patient && !options.once) {
       waits.follow(&a);
     }
     return a.run();
   }
 
+  // Ends the run when every offering is gone, or when a condition holds.
+  void stop_when(const std::function<bool()>& condition) {
+    waits.on_wait = [this, condition] {
+      if (condition()) {
+        w.stop.request_stop();
+      }
+    };
+  }
+
+  std::size_t offerings_at_work() const { return running->describe()["offerings"].size(); }
+
   agent_parts parts() {
     return {
         [this](const config::offering& offering, mode) -> base::result<std::unique_ptr<portal>> {
+          ++portals_made;
+          if (offering.name.starts_with("Slow")) {
+            return make_view(slow);
+          }
           if (offering.name == "No Waldur") {
             return failure(error_code::invalid, "no such address");
           }
@@ -85,11 +109,14 @@ protected:
         }};
   }
 
-  std::unique_ptr<portal> make_view();
+  std::unique_ptr<portal> make_view(std::shared_future<void> gate = {});
 
   world w;
   patient_waiter waits{w.clock};
   bool patient = true;
+  agent* running = nullptr;
+  std::shared_future<void> slow; // what offerings named "Slow" wait for
+  std::atomic<unsigned> portals_made{0};
   config::agent_config config;
   agent_options options;
 };
@@ -97,7 +124,7 @@ protected:
 // The loops own their portals; this one only points to the world's.
 class portal_view final : public portal {
 public:
-  explicit portal_view(fake_portal& p) : p_(p) {}
+  portal_view(fake_portal& p, std::shared_future<void> gate) : p_(p), gate_(std::move(gate)) {}
 
   base::result<std::vector<waldur::order>> list_orders() override { return p_.list_orders(); }
 
@@ -119,7 +146,12 @@ public:
     return p_.set_erred(o, m);
   }
 
-  base::result<waldur::offering> get_offering() override { return p_.get_offering(); }
+  base::result<waldur::offering> get_offering() override {
+    if (gate_.valid()) {
+      gate_.wait();
+    }
+    return p_.get_offering();
+  }
 
   base::result<waldur::plan> get_plan(const base::uuid& p) override { return p_.get_plan(p); }
 
@@ -178,10 +210,11 @@ public:
 
 private:
   fake_portal& p_;
+  std::shared_future<void> gate_;
 };
 
-std::unique_ptr<portal> scheduler_test::make_view() {
-  return std::make_unique<portal_view>(w.waldur);
+std::unique_ptr<portal> scheduler_test::make_view(std::shared_future<void> gate) {
+  return std::make_unique<portal_view>(w.waldur, std::move(gate));
 }
 
 TEST_F(scheduler_test, one_pass_of_everything_carries_out_sweeps_and_registers) {
@@ -312,6 +345,241 @@ TEST_F(scheduler_test, an_agent_asked_to_stop_before_it_began_does_nothing) {
   EXPECT_TRUE(run());
   EXPECT_THAT(w.waldur.writes(), IsEmpty());
   EXPECT_THAT(w.cloud->calls(), IsEmpty());
+}
+
+TEST_F(scheduler_test, offerings_whose_waldur_hangs_hold_up_nobody) {
+  options.once = false;
+  options.modes = {mode::order_process};
+  std::promise<void> released;
+  slow = released.get_future().share();
+  config.offerings.clear();
+  for (int i = 0; i < 70; ++i) { // more than may begin at once, twice
+    config.offerings.push_back(make_offering());
+    config.offerings.back().name = "Slow " + std::to_string(i);
+  }
+  config.offerings.push_back(make_offering());
+  patient = false;
+  waits.follow(nullptr, std::chrono::milliseconds(1));
+  w.waldur.before("set_done", [&, once = false]() mutable {
+    if (!std::exchange(once, true)) {
+      w.stop.request_stop();
+      released.set_value();
+    }
+  });
+  EXPECT_TRUE(run());
+  EXPECT_EQ(w.waldur.state_of(1), "done");
+}
+
+class scripted_lease final : public offering_lease {
+public:
+  bool is_held() const override { return held; }
+
+  base::json describe() const override {
+    return base::json::object({{"name", "scripted"}, {"held", held.load()}, {"holder", nullptr}});
+  }
+
+  std::atomic<bool> held{false};
+};
+
+// Reloading
+
+class reload_test : public scheduler_test {
+protected:
+  reload_test() {
+    options.once = false;
+    options.modes = {mode::order_process};
+    options.workers = 1; // the second order waits for the first
+    w.waldur.add_order(2, "Create", "pending-provider");
+    w.waldur.add_resource(1002);
+  }
+
+  // While the first create is under way.
+  void during_create(std::function<void()> what) {
+    w.cloud->on(
+        operation::create_resource,
+        [this, what = std::move(what), once = false](const auto& request, const auto&) mutable {
+          if (!std::exchange(once, true)) {
+            what();
+          }
+          w.cloud->put_machine(request.idempotency_key == uuid_of(1001).hex() ? 1001 : 1002);
+          return fake_cloud::emitted(std::vector<base::json>{
+              base::json::object({{"backend_id", "/vm/" + request.idempotency_key}})});
+        }
+    );
+  }
+
+  std::vector<std::string> states() { return {w.waldur.state_of(1), w.waldur.state_of(2)}; }
+
+  config::agent_config changed;
+};
+
+TEST_F(reload_test, an_offering_that_left_ends_what_it_began_and_begins_nothing) {
+  during_create([this] {
+    const auto done = running->reconfigure(changed, parts());
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->retired, 1U);
+  });
+  stop_when([this] { return offerings_at_work() == 0; });
+  EXPECT_TRUE(run());
+  EXPECT_THAT(states(), UnorderedElementsAre("done", "pending-provider"));
+}
+
+TEST_F(reload_test, a_changed_offering_has_its_new_settings_for_new_work_only) {
+  const auto other = std::make_shared<fake_cloud>();
+  changed = config;
+  changed.offerings[0].digest = 7;
+  during_create([&] {
+    agent_parts fresh = parts();
+    fresh.backends = [&](const auto&, const auto&) -> base::result<std::shared_ptr<backend>> {
+      return std::shared_ptr<backend>(other);
+    };
+    const auto done = running->reconfigure(changed, fresh);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->added, 1U);
+    EXPECT_EQ(done->retired, 1U);
+    EXPECT_EQ(done->kept, 0U);
+  });
+  stop_when([this] {
+    const std::vector<std::string> now = states();
+    return now[0] == "done" && now[1] == "done";
+  });
+  EXPECT_TRUE(run());
+  EXPECT_EQ(w.cloud->calls(operation::create_resource).size(), 1U);
+  EXPECT_EQ(other->calls(operation::create_resource).size(), 1U);
+}
+
+TEST_F(reload_test, an_offering_without_a_change_goes_on_undisturbed) {
+  config.offerings[0].digest = 1;
+  changed = config;
+  changed.offerings.push_back(make_offering());
+  changed.offerings[1].name = "Second";
+  changed.offerings[1].digest = 2;
+  during_create([this] {
+    const auto done = running->reconfigure(changed, parts());
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->kept, 1U);
+    EXPECT_EQ(done->added, 1U);
+    EXPECT_EQ(done->retired, 0U);
+  });
+  stop_when([this] {
+    const std::vector<std::string> now = states();
+    return now[0] == "done" && now[1] == "done";
+  });
+  EXPECT_TRUE(run());
+  EXPECT_EQ(portals_made, 2U) << "one for each offering, none again";
+}
+
+TEST_F(reload_test, a_change_outside_the_offerings_concerns_all_of_them) {
+  changed = config;
+  changed.digest = 5;
+  during_create([this] {
+    const auto done = running->reconfigure(changed, parts());
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->added, 1U);
+    w.stop.request_stop();
+  });
+  EXPECT_TRUE(run());
+}
+
+TEST_F(reload_test, is_refused_as_a_whole_when_one_offering_cannot_run) {
+  for (const char* name : {"No plugin", "No Waldur"}) {
+    changed.offerings.push_back(make_offering());
+    changed.offerings.back().name = name;
+    changed.offerings.back().digest = 9;
+  }
+  during_create([this] {
+    const auto done = running->reconfigure(changed, parts());
+    ASSERT_FALSE(done);
+    EXPECT_THAT(done.error().message, HasSubstr("offering 'No plugin'"));
+    EXPECT_EQ(offerings_at_work(), 1U);
+  });
+  stop_when([this] {
+    const std::vector<std::string> now = states();
+    return now[0] == "done" && now[1] == "done";
+  });
+  EXPECT_TRUE(run());
+  EXPECT_EQ(w.cloud->calls(operation::create_resource).size(), 2U);
+}
+
+// Status
+
+TEST_F(reload_test, what_status_shows_of_orders_in_hand_is_as_its_schema_says) {
+  std::ifstream file(SITEAGENT_SCHEMA_DIR "/status.schema.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto schema = base::json_schema::compile(text.str());
+  ASSERT_TRUE(schema);
+  const auto lease = std::make_shared<scripted_lease>();
+  lease->held = true;
+  agent_parts with_lease = parts();
+  with_lease.leases = [&](const config::offering&) { return lease; };
+  w.waldur.fail("get_resource", failure(error_code::throttled, "too many calls"));
+  agent a(config, options, with_lease, w.clock, waits, w.stop.get_token());
+  waits.follow(&a);
+  base::json shown;
+  w.cloud->on(operation::create_resource, [&](const auto&, const host::call_options& o) {
+    EXPECT_TRUE(o.checkpoint(base::json::object(
+        {{"phase", "poll"}, {"verb", "put"}, {"kind", "virtual-machine"}, {"percent", 60}}
+    )));
+    shown = a.describe();
+    w.stop.request_stop();
+    return fake_cloud::emitted(failure(error_code::cancelled));
+  });
+  EXPECT_TRUE(a.run());
+  for (const auto& [key, member] :
+       {base::json::member{"schema", 1},
+        {"version", SITEAGENT_VERSION},
+        {"pid", 1},
+        {"process_start", 1},
+        {"written_at", base::to_rfc3339(w.clock.wall())},
+        {"config_file", "/site.yaml"},
+        {"mode", "all"}}) {
+    shown.set(key, member);
+  }
+  const auto wrong = schema->check(base::json::object({{"agents", base::json::array({shown})}}));
+  EXPECT_FALSE(wrong) << wrong->pointer << ' ' << wrong->keyword << ' ' << shown.pretty();
+  const base::json& offering = shown["offerings"][0];
+  std::vector<std::string> states;
+  for (const base::json& order : offering["orders"].items()) {
+    states.push_back(order["state"].string_or(""));
+    if (states.back() == "running") {
+      EXPECT_EQ(order["step"].string_or(""), "create_resource: put virtual-machine, 60 %");
+    } else {
+      EXPECT_THAT(order["reason"].string_or(""), HasSubstr("too many calls"));
+      EXPECT_EQ(offering["throttled_until"], order["next_attempt"]);
+    }
+  }
+  EXPECT_THAT(states, UnorderedElementsAre("running", "waiting"));
+  EXPECT_TRUE(offering["lease"]["held"].boolean().value_or(false));
+  EXPECT_EQ(shown["workers"]["running"].integer(), 1);
+  shown.erase("workers");
+  EXPECT_TRUE(schema->check(base::json::object({{"agents", base::json::array({shown})}})));
+}
+
+// Leases
+
+;
+
+TEST_F(reload_test, without_its_lease_an_offering_is_left_alone_and_a_lost_one_ends_new_work) {
+  const auto lease = std::make_shared<scripted_lease>();
+  agent_parts with_lease = parts();
+  with_lease.leases = [&](const config::offering&) { return lease; };
+  agent a(config, options, with_lease, w.clock, waits, w.stop.get_token());
+  waits.follow(&a);
+  std::atomic<int> looks{0};
+  waits.on_wait = [&] {
+    ++looks;
+    if (looks == 100) {
+      EXPECT_EQ(w.waldur.calls("list_orders"), 0U);
+      lease->held = true;
+    }
+    if (looks == 1'000) {
+      w.stop.request_stop();
+    }
+  };
+  during_create([&] { lease->held = false; });
+  EXPECT_TRUE(a.run());
+  EXPECT_THAT(states(), UnorderedElementsAre("done", "pending-provider"));
 }
 
 TEST(periods_from_environment, takes_fractions_and_ignores_nonsense) {
