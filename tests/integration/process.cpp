@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +28,14 @@ int milliseconds_until(std::chrono::steady_clock::time_point end) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
   return static_cast<int>(std::max<long>(left.count(), 0));
+}
+
+// The machine's own proxy is not for children on loopback.
+bool is_of_proxies(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  return name.ends_with("_proxy");
 }
 
 int decode(int status) {
@@ -90,7 +100,7 @@ process::process(
   std::vector<std::string> variables;
   for (char** v = environ; *v != nullptr; ++v) {
     const std::string name(*v, std::strcspn(*v, "="));
-    if (!extra.contains(name)) {
+    if (!extra.contains(name) && !is_of_proxies(name)) {
       variables.emplace_back(*v);
     }
   }
