@@ -67,10 +67,6 @@ std::unique_ptr<agent::unit> agent::make_unit(
   made->digest = offering.digest ^ (config.digest * 31U);
   made->offering =
       std::make_unique<offering_context>(offering, settings_of(config), parts.backends, env_);
-  if (parts.leases) {
-    made->lease = parts.leases(offering);
-    made->offering->set_lease([lease = made->lease] { return lease->is_held(); });
-  }
   for (const mode m : options_.modes) {
     if (!takes_part(*made->offering, m)) {
       continue;
@@ -100,6 +96,13 @@ std::unique_ptr<agent::unit> agent::make_unit(
         std::move(extras)
     );
     made->slots.push_back(std::move(s));
+  }
+  const bool needs_lease = std::any_of(made->slots.begin(), made->slots.end(), [](const auto& s) {
+    return s->job->worker().needs_lease();
+  });
+  if (parts.leases && needs_lease) {
+    made->lease = parts.leases(offering);
+    made->offering->set_lease([lease = made->lease] { return lease->is_held(); });
   }
   return made;
 }
