@@ -112,7 +112,16 @@ private:
   base::error why_reading_failed(failure e) const override {
     if (e == websocket::error::closed || web_.reason().code != websocket::close_code::none) {
       const std::string why = close_reason();
-      return transient("the broker closed the connection" + (why.empty() ? "" : ": " + why));
+      const std::string said = "the broker closed the connection" + (why.empty() ? "" : ": " + why);
+      if (unconfirmed_ > 0 && web_.reason().code == websocket::close_code::normal) {
+        // RabbitMQ's web-stomp loses the ERROR frame of a SUBSCRIBE that failed.
+        return {
+            .code = error_code::not_found,
+            .message = said +
+                       " in answer to SUBSCRIBE; the queue is missing or may not be read and "
+                       "must be registered again"};
+      }
+      return transient(said);
     }
     if (e == beast::error::timeout) {
       return transient("no answer from the broker to the WebSocket's ping");

@@ -48,7 +48,8 @@ struct stomp_message {
 
 // Why a session ended. `code`:
 //   auth       login refused, or the virtual host, or reading from the queue
-//   not_found  no such queue, or it was deleted while subscribed
+//   not_found  no such queue, or it was deleted while subscribed; also when the broker hangs up in
+//              answer to SUBSCRIBE, as RabbitMQ's web-stomp does without saying why
 //   permanent  any other ERROR frame, a certificate that is not trusted, a path that is no
 //              WebSocket, another version of STOMP, a message beyond the limit
 //   invalid    a setting that cannot be used: CA file, characters in login or passcode

@@ -105,7 +105,10 @@ stomp_frame subscribe_frame(const std::string& queue, unsigned prefetch) {
   stomp_frame frame{
       .command = "SUBSCRIBE",
       // Never "/queue/": that form declares the queue anew, with other arguments than it has.
-      .headers = {{"id", queue}, {"destination", "/amq/queue/" + for_destination(queue)}}};
+      .headers = {
+          {"id", queue},
+          {"destination", "/amq/queue/" + for_destination(queue)},
+          {"receipt", std::string(subscribe_receipt)}}};
   if (prefetch == 0) {
     frame.headers.emplace_back("ack", "auto");
   } else {
@@ -120,7 +123,7 @@ stomp_frame acknowledge_frame(const stomp_message& message) {
 }
 
 stomp_frame disconnect_frame() {
-  return {.command = "DISCONNECT", .headers = {{"receipt", "disconnect"}}};
+  return {.command = "DISCONNECT", .headers = {{"receipt", std::string(disconnect_receipt)}}};
 }
 
 base::result<stomp_beats> read_answer(const stomp_frame& answer, milliseconds wish) {

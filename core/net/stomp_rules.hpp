@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace siteagent::net {
 
@@ -18,8 +19,11 @@ struct stomp_beats {
   friend bool operator==(const stomp_beats&, const stomp_beats&) = default;
 };
 
+inline constexpr std::string_view subscribe_receipt = "subscribe";
+inline constexpr std::string_view disconnect_receipt = "disconnect";
+
 stomp_frame connect_frame(const stomp_options& options);
-stomp_frame subscribe_frame(const std::string& queue, unsigned prefetch);
+stomp_frame subscribe_frame(const std::string& queue, unsigned prefetch); // asks for a receipt
 stomp_frame acknowledge_frame(const stomp_message& message);
 stomp_frame disconnect_frame(); // asks for a receipt
 

@@ -38,7 +38,10 @@ session_base::session_base(
 }
 
 void session_base::subscribe(const std::string& queue, unsigned prefetch) {
-  asio::post(context_, [this, frame = subscribe_frame(queue, prefetch)] { send(frame); });
+  asio::post(context_, [this, frame = subscribe_frame(queue, prefetch)] {
+    ++unconfirmed_;
+    send(frame);
+  });
 }
 
 void session_base::acknowledge(const stomp_message& message) {
@@ -131,7 +134,9 @@ void session_base::take(stomp_frame frame) {
     end(to_error(frame));
   } else if (frame.command == "MESSAGE" && !is_closing_) {
     on_message_(to_message(std::move(frame)));
-  } else if (frame.command == "RECEIPT" && is_closing_) {
+  } else if (frame.command == "RECEIPT" && frame.get("receipt-id") == subscribe_receipt) {
+    --unconfirmed_;
+  } else if (frame.command == "RECEIPT" && frame.get("receipt-id") == disconnect_receipt) {
     end({}); // the broker has read all we sent
   }
 }

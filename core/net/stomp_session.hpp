@@ -98,6 +98,8 @@ protected:
   base::steady_time deadline_{}; // of connect()
   std::array<char, 16'384> incoming_{};
   stomp_parser parser_;
+  // SUBSCRIBEs the broker has not confirmed yet.
+  int unconfirmed_ = 0;
 
 private:
   std::optional<base::error> must_give_up(const std::string& doing, base::steady_time until) const;

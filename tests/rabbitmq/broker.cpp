@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* server = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 constexpr const char* name_server = "/usr/bin/epmd";
-constexpr auto startup_deadline = 120s; // sanitizers and a machine full of other tests included
+constexpr auto startup_deadline = 240s; // sanitizers and a machine full of other tests included
 
 bool can_bind(std::uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

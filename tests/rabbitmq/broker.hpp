@@ -154,8 +154,10 @@ public:
       std::chrono::milliseconds at_most = std::chrono::seconds(10)
   );
   std::size_t connection_count(std::string_view virtual_host); // lags likewise
-  // Throws these clients out; how many there were.
-  std::size_t close_connections(std::string_view virtual_host);
+  // Throws the clients out once there are some; how many there were, 0 when none came in time.
+  std::size_t close_connections(
+      std::string_view virtual_host, std::chrono::milliseconds at_most = std::chrono::seconds(20)
+  );
 
 private:
   struct state;
@@ -163,6 +165,7 @@ private:
   std::vector<std::string> command(const std::vector<std::string>& program) const;
   void write_settings();
   std::optional<std::string> try_start();
+  std::vector<std::string> connections(std::string_view virtual_host) const;
   std::optional<base::json> call(
       const std::string& method,
       const std::string& path_and_query,

@@ -171,8 +171,14 @@ std::optional<json> broker::call(
   if (answer->status >= 300) {
     throw std::runtime_error(what + std::to_string(answer->status) + " " + answer->body);
   }
+  if (answer->body.empty()) {
+    return json();
+  }
   auto parsed = json::parse(answer->body);
-  return parsed ? std::move(*parsed) : json();
+  if (!parsed) {
+    throw std::runtime_error(what + parsed.error().message);
+  }
+  return std::move(*parsed);
 }
 
 void broker::create_virtual_host(std::string_view name) {
@@ -310,16 +316,35 @@ bool broker::wait_for_depth(
   return wait_until([&] { return depth(virtual_host, queue) == expected; }, at_most);
 }
 
-std::size_t broker::connection_count(std::string_view virtual_host) {
-  return call("GET", path({"vhosts", virtual_host, "connections"}), {})->size();
+std::vector<std::string> broker::connections(std::string_view virtual_host) const {
+  // By name only: the whole objects have members twice.
+  const auto open =
+      call("GET", path({"vhosts", virtual_host, "connections"}) + "?columns=name", {});
+  std::vector<std::string> names;
+  for (const json& connection : open->items()) {
+    names.push_back(connection["name"].string_or(""));
+  }
+  return names;
 }
 
-std::size_t broker::close_connections(std::string_view virtual_host) {
-  const auto open = call("GET", path({"vhosts", virtual_host, "connections"}), {});
-  for (const json& connection : open->items()) {
-    call("DELETE", path({"connections", connection["name"].string_or("")}), {}, true);
+std::size_t broker::connection_count(std::string_view virtual_host) {
+  return connections(virtual_host).size();
+}
+
+std::size_t
+broker::close_connections(std::string_view virtual_host, std::chrono::milliseconds at_most) {
+  std::vector<std::string> open;
+  wait_until(
+      [&] {
+        open = connections(virtual_host);
+        return !open.empty();
+      },
+      at_most
+  );
+  for (const std::string& name : open) {
+    call("DELETE", path({"connections", name}), {}, true);
   }
-  return open->size();
+  return open.size();
 }
 
 } // namespace siteagent::rabbitmq

@@ -156,6 +156,7 @@ TEST_F(StompBroker, KeepsAnOpenSessionWhenThePasswordChangesAndRefusesTheNext) {
   EXPECT_EQ(refused(options()).code, error_code::auth);
 }
 
+// Over WebSocket the broker's ERROR frame is lost, it only hangs up.
 TEST_F(StompBroker, SaysThatTheQueueIsMissing) {
   stomp_recorder to;
   const auto session = open(options(), to);
@@ -179,14 +180,14 @@ TEST_F(StompBroker, SaysThatTheQueueWasDeletedUnderIt) {
   EXPECT_EQ(reason->code, error_code::not_found) << reason->message;
 }
 
-TEST_F(StompBroker, SaysThatReadingIsNotAllowed) {
+TEST_F(StompBroker, TakesAQueueThatMayNotBeReadForMissing) {
   b->permit(user, host, "", "", "^$");
   stomp_recorder to;
   const auto session = consume(to, options());
   ASSERT_TRUE(session);
   const auto reason = to.wait_for_end();
   ASSERT_TRUE(reason);
-  EXPECT_EQ(reason->code, error_code::auth) << reason->message;
+  EXPECT_EQ(reason->code, error_code::not_found) << reason->message;
 }
 
 TEST_F(StompBroker, FindsQueuesWhateverTheirName) {
@@ -207,10 +208,7 @@ TEST_F(StompBroker, SaysThatItWasThrownOut) {
   ASSERT_TRUE(session);
   b->publish(host, queue, "1");
   EXPECT_EQ(to.wait_for(1).size(), 1U);
-  std::size_t closed = 0;
-  while (closed == 0) { // the broker's list of connections lags
-    closed = b->close_connections(host);
-  }
+  ASSERT_EQ(b->close_connections(host), 1U);
   const auto reason = to.wait_for_end();
   ASSERT_TRUE(reason);
   EXPECT_EQ(reason->code, error_code::transient) << reason->message;

@@ -42,6 +42,7 @@ TEST(StompRules, SubscribesToTheBrokersOwnQueue) {
   EXPECT_EQ(one.get("id"), "consumer_1/2");
   EXPECT_EQ(one.get("ack"), "client-individual");
   EXPECT_EQ(one.get("prefetch-count"), "1");
+  EXPECT_EQ(one.get("receipt"), "subscribe");
   const auto automatic = subscribe_frame("q", 0);
   EXPECT_EQ(automatic.get("ack"), "auto");
   EXPECT_EQ(automatic.find("prefetch-count"), nullptr);

@@ -169,6 +169,28 @@ TEST_F(StompSession, EndsWhenTheBrokerStopsBeingOne) {
   }
 }
 
+TEST_F(StompSession, TakesAGoodbyeInAnswerToSubscribeForAMissingQueue) {
+  for (const bool is_confirmed : {false, true}) {
+    stomp_recorder own;
+    serve_stomp([is_confirmed](web_socket_peer& peer, connection&) {
+      const stomp_frame frame = peer.read_frame();
+      if (is_confirmed) {
+        const std::string receipt(frame.get("receipt"));
+        peer.send({.command = "RECEIPT", .headers = {{"receipt-id", receipt}}});
+      }
+      peer.send_close(1000, "STOMP died");
+      peer.read();
+    });
+    auto made = stomp_session::connect(options, own.on_message(), own.on_end());
+    ASSERT_TRUE(made);
+    (*made)->subscribe("q", 1);
+    const auto reason = own.wait_for_end();
+    ASSERT_TRUE(reason);
+    EXPECT_EQ(reason->code, is_confirmed ? error_code::transient : error_code::not_found);
+    EXPECT_NE(reason->message.find("STOMP died"), std::string::npos) << reason->message;
+  }
+}
+
 TEST_F(StompSession, RefusesAHugeMessageBeforeItIsHere) {
   serve_stomp([](web_socket_peer& peer, connection& c) {
     peer.send("MESSAGE\ncontent-length:17000000\n\n");
