@@ -9,6 +9,20 @@
 
 namespace siteagent::agent {
 
+namespace {
+
+void sort_by_creation(std::vector<waldur::order>& orders) {
+  std::stable_sort(
+      orders.begin(),
+      orders.end(),
+      [](const waldur::order& a, const waldur::order& b) {
+        return a.created && b.created ? *a.created < *b.created : a.created && !b.created;
+      }
+  );
+}
+
+} // namespace
+
 order_pass::order_pass(offering_context& offering, portal& waldur, environment& env)
     : offering_(offering), waldur_(waldur), env_(env) {}
 
@@ -75,13 +89,7 @@ base::result<void> order_pass::start() {
   if (!orders) {
     return base::with_context(std::move(orders).error(), "list orders");
   }
-  std::stable_sort(
-      orders->begin(),
-      orders->end(),
-      [](const waldur::order& a, const waldur::order& b) {
-        return a.created && b.created ? *a.created < *b.created : a.created && !b.created;
-      }
-  );
+  sort_by_creation(*orders);
   std::set<base::uuid> known;
   std::map<base::uuid, lane> lanes;
   for (const waldur::order& order : *orders) {
@@ -142,10 +150,11 @@ base::result<bool> order_pass::look(const base::uuid& resource, const order_list
   if (!lock) {
     return false;
   }
-  const base::result<lane> orders = list();
+  base::result<lane> orders = list();
   if (!orders) {
-    return base::with_context(orders.error(), "list orders");
+    return base::with_context(std::move(orders).error(), "list orders");
   }
+  sort_by_creation(*orders);
   if (orders->empty()) {
     return true;
   }
