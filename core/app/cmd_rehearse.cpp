@@ -28,20 +28,25 @@ std::string stamp(double seconds) {
   return text.data();
 }
 
+// What the agent tells of itself in every pass.
+bool is_registration(const exchange& e) {
+  return e.path.find("/marketplace-site-agent-") != std::string::npos;
+}
+
 void print(const act& a) {
   std::cout << "  " << a.name << '\n';
   std::map<std::string, int> reads;
   for (const exchange& e : a.exchanges) {
-    if (e.is_write()) {
+    if (e.is_write() && !is_registration(e)) {
       std::cout << "    " << stamp(seconds_since(a.started, e.at)) << "  "
                 << (e.side + "      ").substr(0, 7) << ' ' << (e.method + "      ").substr(0, 6)
                 << ' ' << e.status << ' ' << clean(e.path) << '\n';
     } else {
-      ++reads[e.side];
+      ++reads[e.side + (e.is_write() ? " registrations" : " reads")];
     }
   }
-  for (const auto& [side, count] : reads) {
-    std::cout << "               " << (side + "      ").substr(0, 7) << ' ' << count << " reads\n";
+  for (const auto& [what, count] : reads) {
+    std::cout << "               " << what << ": " << count << '\n';
   }
   for (const std::string& note : a.notes) {
     std::cout << "             = " << clean(note) << '\n';

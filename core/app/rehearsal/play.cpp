@@ -175,7 +175,10 @@ private:
       const std::string level = base::to_lower((*entry)["level"].string_or(""));
       if (level == "warning" || level == "error" || level == "critical") {
         const std::string why = (*entry)["error"].string_or("");
-        problem(a.name + ": " + (*entry)["event"].string_or("") + (why.empty() ? "" : ": " + why));
+        const std::string said = (*entry)["event"].string_or("") + (why.empty() ? "" : ": " + why);
+        if (said_.insert(said).second) { // each pass says it again
+          problem(a.name + ": " + said);
+        }
       }
     }
   }
@@ -314,6 +317,7 @@ private:
   double_of_a_service& waldur_;
   double_of_a_service* cloud_;
   std::string resource_;
+  std::set<std::string> said_;
   int runs_ = 0;
 };
 
