@@ -54,8 +54,8 @@ struct option {
   std::string name;        // "--timing"
   std::string placeholder; // "MODE"; "" = a switch without value (apply gets "")
   std::string help;        // one line
-  // Takes the value or says what is wrong with it. Empty: the option is known but not built yet,
-  // and using it is refused.
+  // Takes the value, or says what is wrong with it in a few words that follow the option's name.
+  // Never empty.
   std::function<base::result<void>(std::string_view value)> apply;
 };
 

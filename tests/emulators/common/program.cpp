@@ -77,9 +77,6 @@ std::vector<option> common_options(frame_options& o) {
 }
 
 base::result<void> use(const option& o, std::string_view value) {
-  if (!o.apply) {
-    return usage(o.name + ": not built yet");
-  }
   if (auto ok = o.apply(value); !ok) {
     return base::with_context(ok.error(), o.name);
   }
@@ -144,7 +141,7 @@ void print_help(const std::string& name, const std::vector<option>& options) {
   for (const auto& o : options) {
     std::string left = "  " + o.name + (o.placeholder.empty() ? "" : " " + o.placeholder);
     left.resize(std::max<std::size_t>(left.size() + 1, 28), ' ');
-    std::cout << left << o.help << (o.apply ? "" : " (not built yet: refused)") << '\n';
+    std::cout << left << o.help << '\n';
   }
   std::cout << "  --help                    this text\n  --version                 the version\n";
 }

@@ -283,6 +283,10 @@ std::vector<std::string> waldur::banner() const {
   list("plan", store_.plans.rows());
   list("provider key", store_.keys.rows());
   lines.push_back(
+      broker_address_ ? "messages by RabbitMQ at " + broker_address_->origin.text()
+                      : "no messages: no --rabbitmq-management"
+  );
+  lines.push_back(
       "page size " + std::to_string(store_.page_size) +
       (store_.auto_approve ? ", orders start in executing" : "")
   );

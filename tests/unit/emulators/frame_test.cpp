@@ -63,6 +63,9 @@ public:
              {"operation", c.operation != nullptr ? json(c.operation->code) : json()}}
         )
     );
+    if (r.path == "/later") {
+      return waiting(3);
+    }
     if (r.path == "/slow") {
       answer.delay = std::chrono::milliseconds(20);
     }
@@ -73,10 +76,29 @@ public:
     response.headers.emplace_back("X-Request-Id", c.request_id);
   }
 
+  std::optional<net::server_response>
+  administrate(std::string_view name, const json& body, const call&) override {
+    if (name != "own") {
+      return std::nullopt;
+    }
+    return body.is_null() ? waiting(2) : json_response(200, body);
+  }
+
   int count = 0;
   int advances = 0;
+  int looks = 0; // at what an answer waits for
 
 private:
+  net::server_response waiting(int more) {
+    net::server_response r;
+    r.delay = std::chrono::milliseconds(1);
+    r.resume = [this, more] {
+      ++looks;
+      return more > 1 ? waiting(more - 1) : json_response(202, json::object({{"late", true}}));
+    };
+    return r;
+  }
+
   const base::clock* clock_ = nullptr;
 };
 
@@ -133,6 +155,46 @@ TEST_F(frame_around, journals_a_late_answer_when_it_leaves) {
   start();
   EXPECT_EQ(client->get("/slow").status, 200);
   EXPECT_EQ(journal_lines().size(), 1U);
+}
+
+TEST_F(frame_around, answers_when_what_a_request_waits_for_is_there) {
+  start();
+  const auto r = client->get("/later");
+  EXPECT_EQ(r.status, 202);
+  EXPECT_EQ(r.body["late"].boolean(), true);
+  EXPECT_TRUE(r.headers.contains("x-request-id"));
+  EXPECT_EQ(emulator.looks, 3);
+  const auto lines = journal_lines();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["status"].integer(), 202);
+}
+
+TEST_F(frame_around, ends_a_waiting_answer_as_the_script_says) {
+  start();
+  faults("{'match':{'path':'/later','nth':1},'when':'after','do':{'status':503}},"
+         "{'match':{'path':'/later','nth':2},'when':'after','do':'cut'},"
+         "{'match':{'path':'/later','nth':3},'do':'truncate'},"
+         "{'match':{'path':'/later','nth':4},'when':'after','do':{'delay_ms':2}}");
+  EXPECT_EQ(client->get("/later").status, 503);
+  EXPECT_EQ(client->get("/later").status, 0);
+  EXPECT_LT(client->get("/later").text.size(), std::string_view(R"({"late":true})").size());
+  EXPECT_EQ(client->get("/later").status, 202);
+  const auto lines = journal_lines();
+  ASSERT_EQ(lines.size(), 4U);
+  const std::int64_t statuses[] = {503, 0, 202, 202};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i]["status"].integer(), statuses[i]) << i;
+    EXPECT_FALSE(lines[i]["fault"].is_null()) << i;
+  }
+}
+
+TEST_F(frame_around, passes_admin_calls_it_does_not_know_to_the_emulator) {
+  start();
+  EXPECT_EQ(client->post("/_emu/own", quoted("{'x':1}")).body["x"].integer(), 1);
+  EXPECT_EQ(client->post("/_emu/own").status, 202);
+  EXPECT_EQ(client->post("/_emu/other").status, 404);
+  EXPECT_EQ(client->post("/_emu").status, 404);
+  EXPECT_TRUE(journal_lines().empty());
 }
 
 TEST_F(frame_around, does_not_journal_admin_calls) {

@@ -89,6 +89,33 @@ TEST_P(emulator_program_ends, with_0_on_a_signal) {
 
 INSTANTIATE_TEST_SUITE_P(signals, emulator_program_ends, testing::Values(SIGTERM, SIGINT));
 
+// The library that talks to the broker has threads of its own, which must not take the signal.
+TEST(emulator_program, ends_with_0_with_a_broker_that_is_not_there) {
+  const temporary_directory files;
+  program p(
+      files,
+      {"--port-file", files.file("port"), "--rabbitmq-management", "http://a:secret@127.0.0.1:1"}
+  );
+  const auto port = port_of(p, files);
+  ASSERT_NE(port, 0);
+  api_client client(port);
+  client.authorize("Token e2e0000000000000000000000000token001");
+  const std::string identities = "/api/marketplace-site-agent-identities/";
+  const auto identity = client.post(
+      identities,
+      base::json::object({{"offering", "e2ef0000000000000000000000000201"}, {"name", "agent"}})
+  );
+  const auto refused = client.post(
+      identities + identity.body["uuid"].string_or("") + "/register_queue/", base::json::object()
+  );
+  EXPECT_EQ(refused.status, 400) << refused.text;
+  EXPECT_EQ(refused.body[0].string(), "Failed to create RabbitMQ virtual host");
+  p.signal(SIGTERM);
+  EXPECT_EQ(p.wait(), 0);
+  EXPECT_NE(files.read("out").find("RabbitMQ at http://127.0.0.1:1"), std::string::npos);
+  EXPECT_EQ((files.read("out") + files.read("err")).find("secret"), std::string::npos);
+}
+
 TEST(emulator_program, ends_with_0_while_a_request_hangs) {
   const temporary_directory files;
   const std::string faults = files.write("faults", R"({"rules":[{"do":"hang"}]})");
@@ -120,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
     options,
     emulator_program_refuses,
     testing::Values(
-        bad_usage{{"--rabbitmq-management", "http://127.0.0.1:15672"}, "not built yet"},
+        bad_usage{{"--rabbitmq-management", "http://127.0.0.1:15672"}, "USER:PASSWORD"},
         bad_usage{{"--journl", "x"}, "did you mean --journal"},
         bad_usage{{"extra"}, "unknown option extra"},
         bad_usage{{"--journal"}, "needs a value"},
