@@ -44,12 +44,7 @@ void usage_report::run_final(const waldur::resource& resource) {
   if (plugin.empty() || offering_.breaker().is_open() || base::trim(resource.backend_id).empty()) {
     return;
   }
-  const base::result<std::shared_ptr<backend>> cloud = offering_.backend_for(plugin);
-  const base::result<std::shared_ptr<const offering_info>> info = offering_.info(waldur_);
-  base::result<void> answer = !cloud ? base::result<void>(cloud.error())
-                              : !info
-                                  ? base::result<void>(info.error())
-                                  : report_periods(**cloud, **info, {resource}, final_measurement);
+  base::result<void> answer = measure_finally(plugin, resource);
   if (!answer && !env_.stop.stop_requested()) {
     offering_.log().failure(
         observe::level::warning,
@@ -58,6 +53,24 @@ void usage_report::run_final(const waldur::resource& resource) {
         {{"resource", resource.uuid.hex()}}
     );
   }
+}
+
+base::result<void>
+usage_report::measure_finally(const std::string& plugin, const waldur::resource& resource) {
+  const base::result<std::shared_ptr<backend>> cloud = offering_.backend_for(plugin);
+  if (!cloud) {
+    return cloud.error();
+  }
+  const base::result<std::shared_ptr<const offering_info>> info = offering_.info(waldur_);
+  if (!info) {
+    return info.error();
+  }
+  const std::chrono::milliseconds deadline = std::min(
+      {std::chrono::milliseconds(final_measurement),
+       (*cloud)->deadline_of(host::operation::report_usage),
+       (*cloud)->deadline_of(host::operation::delete_resource)}
+  );
+  return report_periods(**cloud, **info, {resource}, deadline);
 }
 
 // Fixed before anything is measured; oldest first.

@@ -10,6 +10,7 @@
 #include "core/agent/usage/booking.hpp"
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 namespace siteagent::agent {
@@ -31,6 +32,7 @@ public:
   void run_final(const waldur::resource& resource);
 
 private:
+  base::result<void> measure_finally(const std::string& plugin, const waldur::resource& resource);
   base::result<void> report_periods(
       backend& cloud,
       const offering_info& info,
