@@ -212,7 +212,7 @@ TEST_F(metered_hours, case_time_02_of_months_with_a_change_of_the_clock_are_the_
   create();
   at("2026-11-05T00:00:00Z");
   EXPECT_EQ(booked(2026, 10), "1490.00") << "745 hours of two cores";
-  at("2027-03-01T00:00:00Z");
+  at("2027-01-05T00:00:00Z");
   EXPECT_EQ(booked(2026, 12), "1488.00");
   at("2027-04-01T00:00:00Z");
   EXPECT_EQ(booked(2027, 3), "1486.00") << "743 hours";
@@ -325,6 +325,7 @@ TEST_F(metered_hours, need_a_log_that_can_be_read) {
       R"({"applications":[{"client_id":"33333333-3333-3333-3333-333333333333","secret":"emulator-secret",
           "object_id":"o","permissions":[{"scope":"/","actions":["Microsoft.Compute/*"]}]}]})"
   ));
+  start_agent();
   const fake_call answer = ask(2026, 10);
   EXPECT_NE(answer.code, SAGENT_OK);
   EXPECT_THAT(answer.emitted, SizeIs(0));
