@@ -380,7 +380,7 @@ TEST_F(waldur_client, takes_the_identity_that_another_agent_made_meanwhile) {
 
 TEST_F(waldur_client, sets_the_statistics_of_a_service) {
   http->expect(answer(200, "{}"));
-  ASSERT_TRUE(waldur().set_statistics(resource_id, json::object({{"queue_depth", 3}})));
+  ASSERT_TRUE(waldur().set_statistics(resource_id, base::json::object({{"queue_depth", 3}})));
   EXPECT_EQ(
       request(0).url,
       root + "marketplace-site-agent-services/" + resource_id.hex() + "/set_statistics/"
