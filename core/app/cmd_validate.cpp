@@ -12,11 +12,17 @@ namespace siteagent::app {
 
 namespace {
 
+struct verdict {
+  std::vector<config::finding> findings;
+  std::size_t usable = 0; // offerings that could run
+};
+
 // Opens every plugin once per offering; what is wrong becomes a finding.
-std::vector<config::finding>
-check_plugins(const config::agent_config& config, const command_line& line) {
-  std::vector<config::finding> all;
+verdict check_plugins(const config::agent_config& config, const command_line& line) {
+  verdict out;
+  std::vector<config::finding>& all = out.findings;
   for (const config::offering& offering : config.offerings) {
+    const std::size_t before = all.size();
     for (const std::string& id : plugins_of(offering)) {
       std::vector<config::finding> own;
       const agent::backend_factory open = make_backends(config, line.plugin_directories, &own);
@@ -34,8 +40,14 @@ check_plugins(const config::agent_config& config, const command_line& line) {
         );
       }
     }
+    const bool is_usable = std::none_of(
+        all.begin() + static_cast<std::ptrdiff_t>(before),
+        all.end(),
+        [](const config::finding& f) { return f.fatal; }
+    );
+    out.usable += is_usable ? 1 : 0;
   }
-  return all;
+  return out;
 }
 
 } // namespace
@@ -47,7 +59,8 @@ int run_validate(const command_line& line) {
     return exit_failed;
   }
   std::vector<config::finding> findings = config->findings;
-  for (config::finding& f : check_plugins(*config, line)) {
+  verdict plugins = check_plugins(*config, line);
+  for (config::finding& f : plugins.findings) {
     findings.push_back(std::move(f));
   }
   std::stable_sort(
@@ -62,8 +75,8 @@ int run_validate(const command_line& line) {
     errors += f.fatal ? 1 : 0;
     std::cout << f.text() << '\n';
   }
-  std::cout << line.config_file << ": " << config->offerings.size() << " usable offering(s), "
-            << errors << " error(s), " << findings.size() - errors << " warning(s)\n";
+  std::cout << line.config_file << ": " << plugins.usable << " usable offering(s), " << errors
+            << " error(s), " << findings.size() - errors << " warning(s)\n";
   return errors == 0 ? exit_fine : exit_failed;
 }
 
