@@ -2,7 +2,9 @@
 // The streams of a STOMP session: TCP, proxy, TLS and Boost.Beast's WebSocket.
 #include "core/net/stomp.hpp"
 
+#include "core/net/bridge.hpp"
 #include "core/net/certificate_trust.hpp"
+#include "core/net/proxy_link.hpp"
 #include "core/net/resolver.hpp"
 #include "core/net/stomp_rules.hpp"
 #include "core/net/stomp_session.hpp"
@@ -12,15 +14,18 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <variant>
 
 namespace siteagent::net {
 
@@ -32,7 +37,7 @@ namespace websocket = boost::beast::websocket;
 using namespace std::chrono_literals;
 using asio::ip::tcp;
 using base::error_code;
-using failure = boost::system::error_code;
+using boost_code = boost::system::error_code;
 using steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -40,10 +45,13 @@ using std::chrono::milliseconds;
 constexpr auto longest_attempt = 10s;
 constexpr auto longest_goodbye = 2s;
 
+bool is_v6(const std::string& host) {
+  return host.find(':') != std::string::npos;
+}
+
 // As the Host header has it.
 std::string authority_text(const stomp_options& o) {
-  const bool is_v6 = o.host.find(':') != std::string::npos;
-  const std::string host = is_v6 ? "[" + o.host + "]" : o.host;
+  const std::string host = is_v6(o.host) ? "[" + o.host + "]" : o.host;
   return o.port == (o.use_tls ? 443 : 80) ? host : host + ":" + std::to_string(o.port);
 }
 
@@ -100,16 +108,16 @@ private:
   tcp::socket& socket() { return beast::get_lowest_layer(web_); }
 
   void start_read() override {
-    web_.async_read_some(asio::buffer(incoming_), [this](failure e, std::size_t size) {
+    web_.async_read_some(asio::buffer(incoming_), [this](boost_code e, std::size_t size) {
       on_read(e, size);
     });
   }
 
   void start_write(const std::string& bytes) override {
-    web_.async_write(asio::buffer(bytes), [this](failure e, std::size_t) { on_written(e); });
+    web_.async_write(asio::buffer(bytes), [this](boost_code e, std::size_t) { on_written(e); });
   }
 
-  base::error why_reading_failed(failure e) const override {
+  base::error why_reading_failed(boost_code e) const override {
     if (e == websocket::error::closed || web_.reason().code != websocket::close_code::none) {
       const std::string why = close_reason();
       const std::string said = "the broker closed the connection" + (why.empty() ? "" : ": " + why);
@@ -141,7 +149,7 @@ private:
   }
 
   void cut() override {
-    failure ignored;
+    boost_code ignored;
     socket().close(ignored);
   }
 
@@ -161,18 +169,8 @@ private:
     if (via == nullptr) {
       return dial(options_.host, options_.port);
     }
-    if (via->kind == proxy::kind::https) {
-      return base::error{
-          .code = error_code::invalid,
-          .message = "proxy " + via->text() +
-                     ": TLS to the proxy itself is not offered for the event stream; give an "
-                     "http or socks5h proxy, or name the broker in NO_PROXY"};
-    }
-    if (auto r = dial(via->host, via->port); !r) {
-      return base::with_context(r.error(), "proxy " + via->text());
-    }
-    if (auto r = ask(*via); !r) {
-      return base::with_context(r.error(), "proxy " + via->text());
+    if (auto r = pass(*via); !r) {
+      return base::with_context(r.error(), "through proxy " + via->text());
     }
     return {};
   }
@@ -196,7 +194,7 @@ private:
     const std::string doing = "connect to " + host + ":" + std::to_string(port);
     base::error last = transient(doing + ": the name has no address");
     for (const std::string& address : *addresses) {
-      failure e;
+      boost_code e;
       const tcp::endpoint there(asio::ip::make_address(address, e), port);
       cut(); // the attempt before
       const auto until = std::min(deadline_, steady::now() + longest_attempt);
@@ -216,62 +214,73 @@ private:
     return last;
   }
 
-  // The proxy connects to the broker for us.
-  base::result<void> ask(const proxy& via) {
-    std::string host = options_.host;
+  // The first of the proxy's addresses that lets us through.
+  base::result<void> pass(const proxy& via) {
+    proxy_hop hop{.via = via, .address = "", .host = options_.host, .port = options_.port};
     if (tunnel_handshake::wants_address(via)) {
-      const auto addresses = addresses_of(host);
+      const auto addresses = addresses_of(options_.host);
       if (!addresses) {
         return addresses.error();
       }
-      host = addresses->front();
+      hop.host = addresses->front();
     }
-    auto talk = tunnel_handshake::start(via, host, options_.port, options_.user_agent);
-    if (!talk) {
-      return talk.error();
+    const auto addresses = addresses_of(via.host);
+    if (!addresses) {
+      return addresses.error();
     }
-    const std::string doing = "ask for " + options_.host;
-    for (;;) {
-      const std::string question = talk->take_output();
-      if (auto r = must(
-              doing,
-              [&](auto handler) {
-                asio::async_write(socket(), asio::buffer(question), std::move(handler));
-              }
-          );
-          !r) {
-        return r;
-      }
-      std::size_t size = 0;
-      const auto read = step(
-          doing,
-          [&](auto handler) {
-            socket().async_read_some(
-                asio::buffer(incoming_),
-                [&size, handler](failure e, std::size_t n) mutable {
-                  size = n;
-                  handler(e);
-                }
-            );
-          },
-          deadline_
-      );
-      if (!read) {
-        return read.error();
-      }
-      if (*read) {
-        return talk->closed_early();
-      }
-      const auto is_through = talk->receive({incoming_.data(), size});
-      if (!is_through) {
-        return is_through.error();
-      }
-      if (*is_through) {
-        return talk->early_bytes().empty()
-                   ? base::result<void>()
-                   : transient("sent more than it was asked for; check what listens there");
+    base::result<void> last = transient("the name has no address");
+    for (const std::string& address : *addresses) {
+      hop.address = address;
+      const time_limits by{deadline_, std::min(deadline_, steady::now() + longest_attempt)};
+      last = via.kind == proxy::kind::https ? cross_bridge(hop, by) : take_over(hop, by);
+      if (last || last.error().code == error_code::cancelled || steady::now() >= deadline_) {
+        break;
       }
     }
+    return last;
+  }
+
+  static base::error to_error(const net::failure& f) {
+    return {
+        .code = f.end == ending::stopped ? error_code::cancelled : error_code::transient,
+        .message = f.why};
+  }
+
+  // The socket of the tunnel becomes ours.
+  base::result<void> take_over(const proxy_hop& hop, const time_limits& by) {
+    const auto way = open_proxy_link(hop, by, options_.stop_requested);
+    if (const auto* problem = std::get_if<net::failure>(&way)) {
+      return to_error(*problem);
+    }
+    const auto& link = std::get<proxy_link>(way);
+    if (!link.early_bytes.empty()) {
+      return transient("something spoke before it was asked; check what listens there");
+    }
+    const int own = ::fcntl(link.stream->socket(), F_DUPFD_CLOEXEC, 0);
+    boost_code e;
+    socket().assign(is_v6(hop.address) ? tcp::v6() : tcp::v4(), own, e);
+    if (e) {
+      return transient("the proxy's connection: " + e.message());
+    }
+    socket().set_option(tcp::no_delay(true), e);
+    return {};
+  }
+
+  // TLS with the proxy itself is not ours to speak: a port on loopback does.
+  base::result<void> cross_bridge(const proxy_hop& hop, const time_limits& by) {
+    auto way = bridge::open(hop, by, options_.stop_requested);
+    if (const auto* problem = std::get_if<net::failure>(&way)) {
+      return to_error(*problem);
+    }
+    bridge_ = std::get<std::unique_ptr<bridge>>(std::move(way));
+    const auto loopback = asio::ip::address_v4::loopback();
+    cut(); // the attempt before
+    socket().open(tcp::v4());
+    socket().bind({loopback, 0});
+    bridge_->admit(socket().local_endpoint().port());
+    return must("connect to the proxy's port on loopback", [&](auto handler) {
+      socket().async_connect({loopback, bridge_->port()}, std::move(handler));
+    });
   }
 
   base::result<void> shake_tls() {
@@ -368,7 +377,7 @@ private:
       auto r = must(doing, [&](auto handler) {
         web_.async_read_some(
             asio::buffer(incoming_),
-            [&size, handler](failure e, std::size_t n) mutable {
+            [&size, handler](boost_code e, std::size_t n) mutable {
               size = n;
               handler(e);
             }
@@ -395,6 +404,7 @@ private:
 
   std::optional<asio::ssl::context> tls_;
   verification trust_;
+  std::unique_ptr<bridge> bridge_; // goes behind the socket that uses it
   websocket::stream<Stream> web_;
 };
 

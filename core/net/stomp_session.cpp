@@ -101,7 +101,7 @@ void session_base::run() {
   }
 }
 
-void session_base::on_read(failure e, std::size_t size) {
+void session_base::on_read(boost_code e, std::size_t size) {
   if (is_over_) {
     return;
   }
@@ -165,7 +165,7 @@ void session_base::write_next() {
   start_write(outgoing_.front());
 }
 
-void session_base::on_written(failure e) {
+void session_base::on_written(boost_code e) {
   if (is_over_) {
     return;
   }
@@ -189,7 +189,7 @@ void session_base::say_goodbye() {
   send(disconnect_frame());
   is_closing_ = true;
   goodbye_.expires_after(linger);
-  goodbye_.async_wait([this](failure e) {
+  goodbye_.async_wait([this](boost_code e) {
     if (!e) {
       end({});
     }
@@ -206,7 +206,7 @@ void session_base::tick() {
     return; // the WebSocket's pings watch the connection
   }
   timer_.expires_after(std::max(interval / 2, 1ms));
-  timer_.async_wait([this](failure e) {
+  timer_.async_wait([this](boost_code e) {
     if (!e && !is_over_) {
       check_beats();
       tick();

@@ -44,21 +44,22 @@ public:
   bool is_open() const override { return is_open_; }
 
 protected:
-  using failure = boost::system::error_code;
+  using boost_code = boost::system::error_code;
 
   virtual void start_read() = 0;                          // into incoming_, then on_read()
   virtual void start_write(const std::string& bytes) = 0; // then on_written(); `bytes` stay
-  virtual base::error why_reading_failed(failure e) const = 0;
+  virtual base::error why_reading_failed(boost_code e) const = 0;
   virtual void cut() = 0; // aborts what is under way; may be called again
 
   // Runs one asynchronous operation to its end on the calling thread; `initiate` gets its handler,
-  // which takes a failure and ignores the rest. Errors: `until` passed (transient), stopped on
+  // which takes an error code and ignores the rest. Errors: `until` passed (transient), stopped on
   // request (cancelled); the stream is cut then.
   template <class Initiate>
-  base::result<failure> step(const std::string& doing, Initiate initiate, base::steady_time until) {
-    std::optional<failure> done;
+  base::result<boost_code>
+  step(const std::string& doing, Initiate initiate, base::steady_time until) {
+    std::optional<boost_code> done;
     std::optional<base::error> given_up;
-    initiate([&done](failure e, auto&&...) { done = e; });
+    initiate([&done](boost_code e, auto&&...) { done = e; });
     while (!done) {
       if (!given_up && (given_up = must_give_up(doing, until))) {
         cut();
@@ -72,7 +73,7 @@ protected:
     return *done;
   }
 
-  // The same within connect()'s deadline; a failure is `transient`.
+  // The same within connect()'s deadline; a failed one is `transient`.
   template <class Initiate>
   base::result<void> must(const std::string& doing, Initiate initiate) {
     const auto done = step(doing, std::move(initiate), deadline_);
@@ -90,8 +91,8 @@ protected:
   // Ends it and waits for it: the first thing in the destructor of the class that has the stream.
   void finish();
 
-  void on_read(failure e, std::size_t size);
-  void on_written(failure e);
+  void on_read(boost_code e, std::size_t size);
+  void on_written(boost_code e);
 
   stomp_options options_;
   boost::asio::io_context context_{1};

@@ -144,7 +144,8 @@ public:
       const std::map<std::string, std::string>& headers = {}
   );
 
-  // The broker's statistics lag by about 200 ms: poll for what is expected.
+  // The broker's statistics lag by seconds: poll for what is expected, and never take an empty
+  // queue for proof that something was handled.
   queue_depth depth(std::string_view virtual_host, std::string_view queue);
   // Polls; false when it was not so `at_most` this long.
   bool wait_for_depth(
