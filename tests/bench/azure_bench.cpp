@@ -24,8 +24,9 @@ int main(int argc, char** argv) {
     }
     const bool lists = argc < 2 || std::strcmp(argv[1], "lists") == 0;
     const bool creates = argc < 2 || std::strcmp(argv[1], "creates") == 0;
-    if (!lists && !creates) {
-      std::fprintf(stderr, "usage: azure_bench [lists|creates]\n");
+    const bool members = argc < 2 || std::strcmp(argv[1], "members") == 0;
+    if (!lists && !creates && !members) {
+      std::fprintf(stderr, "usage: azure_bench [lists|creates|members]\n");
       return 2;
     }
     if (lists) {
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
     }
     if (creates) {
       siteagent::bench::bench_creates();
+    }
+    if (members) {
+      siteagent::bench::bench_members();
     }
     return 0;
   } catch (const std::exception& e) {

@@ -26,9 +26,10 @@ std::map<int, std::size_t> statuses(const std::vector<integration::journal_line>
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 
-// The two measurements; each prints its part of the table.
+// The measurements; each prints its part of the table.
 void bench_lists();
 void bench_creates();
+void bench_members();
 // In a process of its own, so that its peak is the plugin's and the host's alone: the operation
 // named in `job` on the machines named in it; prints {"rows","wall_s","peak_mib"}.
 int run_list_child(const std::string& job_file);
