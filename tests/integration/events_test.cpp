@@ -104,14 +104,16 @@ protected:
     );
   }
 
-  // Machines that the agent made: one PUT each, if all is well.
+  // Machines made: one PUT that made something each, if all is well. Two processes may both try, of
+  // which the cloud refuses one.
   std::size_t creations() {
     const std::vector<journal_line> writes = s->azure().writes();
     return static_cast<std::size_t>(std::count_if(
         writes.begin(),
         writes.end(),
         [](const journal_line& l) {
-          return l.method == "PUT" && l.path.find("/virtualMachines/") != std::string::npos;
+          return l.method == "PUT" && l.status == 201 &&
+                 l.path.find("/virtualMachines/") != std::string::npos;
         }
     ));
   }

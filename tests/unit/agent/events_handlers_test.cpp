@@ -3,10 +3,12 @@
 #include "events_world.hpp"
 
 #include "core/agent/events/event_worker.hpp"
+#include "core/agent/track.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 
 namespace siteagent::agent::test {
@@ -633,6 +635,47 @@ TEST_F(events_worker, an_order_only_offering_asks_for_orders_and_forced_sync) {
       ElementsAre("register_queue order,resource_api_key_rotation,offering_resources_sync,"
                   "importable_resources")
   );
+}
+
+// As the real one: no two looks at it are the same.
+class creeping_clock final : public base::clock {
+public:
+  explicit creeping_clock(const base::manual_clock& hands) : hands_(hands) {}
+
+  base::steady_time steady() const override {
+    return hands_.steady() + std::chrono::nanoseconds(++looks_);
+  }
+
+  base::wall_time wall() const override { return hands_.wall(); }
+
+private:
+  const base::manual_clock& hands_;
+  mutable std::atomic<int> looks_{0};
+};
+
+TEST(track, a_pass_that_is_wanted_now_is_due_also_on_a_clock_that_never_stands_still) {
+  world w(1); // one worker: the resource that is busy is met first
+  const creeping_clock clock(w.clock);
+  const periods usual;
+  environment env{clock, w.waits, w.stop.get_token(), w.board, w.locks, w.pool};
+  auto waldur = std::make_unique<fake_portal>();
+  waldur->offering = w.waldur.offering;
+  for (const unsigned n : {1U, 2U}) {
+    waldur->add_order(n, "Create", "executing");
+    waldur->add_resource(n + 1000);
+  }
+  fake_portal& portal = *waldur;
+  track t(*w.offering, mode::order_process, usual, std::move(waldur), env, env, "", {});
+  std::optional<resource_locks::guard> busy = w.locks.try_lock(uuid_of(1001));
+  t.turn();
+  t.wait();
+  ASSERT_EQ(portal.state_of(2), "done");
+  busy.reset();
+  w.clock.advance(seconds(5)); // far less than the period
+  EXPECT_TRUE(t.is_due());
+  t.turn();
+  t.wait();
+  EXPECT_EQ(portal.state_of(1), "done");
 }
 
 } // namespace
