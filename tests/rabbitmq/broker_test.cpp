@@ -8,7 +8,7 @@
 
 namespace siteagent::rabbitmq {
 
-class Broker : public testing::Test {
+class test_broker : public testing::Test {
 protected:
   void SetUp() override {
     if (const auto why = broker::why_unavailable()) {
@@ -20,7 +20,7 @@ protected:
   broker* b = nullptr;
 };
 
-TEST_F(Broker, KeepsWhatIsPublishedAndCountsIt) {
+TEST_F(test_broker, keeps_what_is_published_and_counts_it) {
   b->create_virtual_host("count");
   b->create_queue("count", "q");
   b->publish("count", "q", R"({"a":1})", {{"x-message-id", "1"}});
@@ -28,7 +28,7 @@ TEST_F(Broker, KeepsWhatIsPublishedAndCountsIt) {
   EXPECT_TRUE(b->wait_for_depth("count", "q", {2'001, 0})) << b->depth("count", "q").ready;
 }
 
-TEST_F(Broker, HoldsQueuesAndMessagesThroughARestart) {
+TEST_F(test_broker, holds_queues_and_messages_through_a_restart) {
   b->create_virtual_host("restart");
   b->create_queue("restart", "q");
   b->publish("restart", "q", "{}");
@@ -38,7 +38,7 @@ TEST_F(Broker, HoldsQueuesAndMessagesThroughARestart) {
   EXPECT_TRUE(b->wait_for_depth("restart", "q", {1, 0})) << b->depth("restart", "q").ready;
 }
 
-TEST_F(Broker, RefusesMessagesForAQueueThatIsNotThere) {
+TEST_F(test_broker, refuses_messages_for_a_queue_that_is_not_there) {
   b->create_virtual_host("absent");
   EXPECT_THROW(b->publish("absent", "q", "{}"), std::runtime_error);
   EXPECT_FALSE(b->has_queue("absent", "q"));

@@ -14,9 +14,9 @@ using base::error_code;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
-class StompConnect : public stomp_fixture {};
+class stomp_connects : public stomp_fixture {};
 
-TEST_F(StompConnect, AsksForWebSocketPathProtocolAndLogin) {
+TEST_F(stomp_connects, asks_for_web_socket_path_protocol_and_login) {
   std::promise<std::pair<std::string, stomp_frame>> asked;
   serve([&](connection& c, int) {
     web_socket_peer peer(c);
@@ -38,7 +38,7 @@ TEST_F(StompConnect, AsksForWebSocketPathProtocolAndLogin) {
   EXPECT_EQ(greeting.get("heart-beat"), "10000,10000");
 }
 
-TEST_F(StompConnect, TellsAPathThatIsNoWebSocketFromAServerThatIsDown) {
+TEST_F(stomp_connects, tells_a_path_that_is_no_web_socket_from_a_server_that_is_down) {
   const std::vector<std::pair<int, error_code>> rows{
       {404, error_code::permanent},
       {301, error_code::permanent},
@@ -59,7 +59,7 @@ TEST_F(StompConnect, TellsAPathThatIsNoWebSocketFromAServerThatIsDown) {
   }
 }
 
-TEST_F(StompConnect, TakesGarbageForTrouble) {
+TEST_F(stomp_connects, takes_garbage_for_trouble) {
   for (const std::string& bytes :
        {"SSH-2.0-OpenSSH\r\n"s, "\0\1\2\3\r\n\r\n"s, "HTTP/1.1 101 X\r\n"s, ""s}) {
     serve([bytes](connection& c, int) {
@@ -70,7 +70,7 @@ TEST_F(StompConnect, TakesGarbageForTrouble) {
   }
 }
 
-TEST_F(StompConnect, RefusesASwitchThatIsNotToWebSocket) {
+TEST_F(stomp_connects, refuses_a_switch_that_is_not_to_web_socket) {
   serve([](connection& c, int) {
     c.read_request();
     c.write("HTTP/1.1 101 X\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n");
@@ -79,7 +79,7 @@ TEST_F(StompConnect, RefusesASwitchThatIsNotToWebSocket) {
   EXPECT_EQ(refused().code, error_code::permanent);
 }
 
-TEST_F(StompConnect, ReadsARefusedLoginThoughTheConnectionStaysOpen) {
+TEST_F(stomp_connects, reads_a_refused_login_though_the_connection_stays_open) {
   serve([](connection& c, int) {
     web_socket_peer peer(c);
     peer.accept();
@@ -96,7 +96,7 @@ TEST_F(StompConnect, ReadsARefusedLoginThoughTheConnectionStaysOpen) {
   EXPECT_EQ(e.message.find("the-passcode"), std::string::npos);
 }
 
-TEST_F(StompConnect, SaysThatTheBrokerHungUp) {
+TEST_F(stomp_connects, says_that_the_broker_hung_up) {
   serve([](connection& c, int) {
     web_socket_peer peer(c);
     peer.accept();
@@ -108,7 +108,7 @@ TEST_F(StompConnect, SaysThatTheBrokerHungUp) {
   EXPECT_NE(e.message.find("going down"), std::string::npos) << e.message;
 }
 
-TEST_F(StompConnect, EndsAtItsTimeLimitWhereverTheServerFallsSilent) {
+TEST_F(stomp_connects, ends_at_its_time_limit_wherever_the_server_falls_silent) {
   options.connect_timeout = 300ms;
   const std::vector<std::pair<std::string, hostile_server::script>> rows{
       {"TCP", [](connection& c, int) { c.wait_until_closed(); }},
@@ -151,7 +151,7 @@ TEST_F(StompConnect, EndsAtItsTimeLimitWhereverTheServerFallsSilent) {
   EXPECT_EQ(refused().code, error_code::transient);
 }
 
-TEST_F(StompConnect, StopsOnRequest) {
+TEST_F(stomp_connects, stops_on_request) {
   std::atomic<bool> is_there{false};
   serve([&](connection& c, int) {
     c.read_request();
@@ -162,13 +162,13 @@ TEST_F(StompConnect, StopsOnRequest) {
   EXPECT_EQ(refused().code, error_code::cancelled);
 }
 
-TEST_F(StompConnect, SaysThatNobodyListens) {
+TEST_F(stomp_connects, says_that_nobody_listens) {
   serve([](connection&, int) {});
   server.reset();
   EXPECT_EQ(refused().code, error_code::transient);
 }
 
-TEST_F(StompConnect, SaysThatTheNameIsUnknown) {
+TEST_F(stomp_connects, says_that_the_name_is_unknown) {
   options.host = "no-such-host.invalid";
   options.connect_timeout = 5s;
   const auto e = refused();
@@ -176,7 +176,7 @@ TEST_F(StompConnect, SaysThatTheNameIsUnknown) {
   EXPECT_NE(e.message.find("no-such-host.invalid"), std::string::npos);
 }
 
-TEST_F(StompConnect, SendsNothingWhenALoginCannotBeWritten) {
+TEST_F(stomp_connects, sends_nothing_when_a_login_cannot_be_written) {
   std::promise<std::string> read;
   serve([&](connection& c, int) {
     web_socket_peer peer(c);
@@ -190,7 +190,7 @@ TEST_F(StompConnect, SendsNothingWhenALoginCannotBeWritten) {
   EXPECT_EQ(read.get_future().get(), "");
 }
 
-class StompTls : public stomp_fixture {
+class stomp_over_tls : public stomp_fixture {
 protected:
   void serve_tls(const std::string& names, bool is_expired = false) {
     const issued keys = own.issue(names, is_expired);
@@ -206,13 +206,13 @@ protected:
   authority other{folder, "other"};
 };
 
-TEST_F(StompTls, TrustsTheGivenAuthorityForTheGivenName) {
+TEST_F(stomp_over_tls, trusts_the_given_authority_for_the_given_name) {
   serve_tls("IP:127.0.0.1");
   options.ca_file = own.file();
   open();
 }
 
-TEST_F(StompTls, SendsTheNameAndChecksIt) {
+TEST_F(stomp_over_tls, sends_the_name_and_checks_it) {
   std::promise<std::string> name;
   const issued keys = own.issue("DNS:localhost");
   serve_stomp(
@@ -229,7 +229,7 @@ TEST_F(StompTls, SendsTheNameAndChecksIt) {
   EXPECT_EQ(name.get_future().get(), "localhost");
 }
 
-TEST_F(StompTls, RefusesCertificatesForGoodAndSaysWhy) {
+TEST_F(stomp_over_tls, refuses_certificates_for_good_and_says_why) {
   struct row {
     std::string names;
     bool is_expired;
@@ -250,13 +250,13 @@ TEST_F(StompTls, RefusesCertificatesForGoodAndSaysWhy) {
   }
 }
 
-TEST_F(StompTls, TakesAnyCertificateWhenToldNotToVerify) {
+TEST_F(stomp_over_tls, takes_any_certificate_when_told_not_to_verify) {
   serve_tls("DNS:elsewhere.test", true);
   options.verify_certificate = false;
   open();
 }
 
-TEST_F(StompTls, NamesACaFileThatCannotBeRead) {
+TEST_F(stomp_over_tls, names_a_ca_file_that_cannot_be_read) {
   serve_tls("IP:127.0.0.1");
   options.ca_file = folder.file("absent.pem");
   const auto e = refused();
@@ -264,7 +264,7 @@ TEST_F(StompTls, NamesACaFileThatCannotBeRead) {
   EXPECT_NE(e.message.find("absent.pem"), std::string::npos);
 }
 
-TEST_F(StompTls, SaysThatThePortSpeaksNoTls) {
+TEST_F(stomp_over_tls, says_that_the_port_speaks_no_tls) {
   serve([](connection& c, int) {
     c.write("HTTP/1.1 400 Bad Request\r\n\r\n");
     c.wait_until_closed();

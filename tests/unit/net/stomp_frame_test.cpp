@@ -46,7 +46,7 @@ stomp_frame only(const std::string& bytes) {
   return o.frames.empty() ? stomp_frame{} : o.frames.front();
 }
 
-TEST(StompFrame, IsWrittenToTheByte) {
+TEST(stomp_frames, is_written_to_the_byte) {
   EXPECT_EQ(
       *to_bytes({.command = "ACK", .headers = {{"id", "T_1@@s:2\n\\"}}}),
       "ACK\nid:T_1@@s\\c2\\n\\\\\n\n\0"s
@@ -62,7 +62,7 @@ TEST(StompFrame, IsWrittenToTheByte) {
   );
 }
 
-TEST(StompFrame, RefusesHeadersThatCannotBeSaidAndKeepsTheirValueToItself) {
+TEST(stomp_frames, refuses_headers_that_cannot_be_said_and_keeps_their_value_to_itself) {
   const std::vector<stomp_frame> frames{
       {.command = "CONNECT", .headers = {{"passcode", "hidden\nx:y"}}},
       {.command = "CONNECT", .headers = {{"passcode", "hidden\r"}}},
@@ -77,7 +77,7 @@ TEST(StompFrame, RefusesHeadersThatCannotBeSaidAndKeepsTheirValueToItself) {
   }
 }
 
-TEST(StompFrame, IsReadBackAsItWasWritten) {
+TEST(stomp_frames, is_read_back_as_it_was_written) {
   const stomp_frame frame{
       .command = "MESSAGE",
       .headers =
@@ -97,7 +97,7 @@ TEST(StompFrame, IsReadBackAsItWasWritten) {
   }
 }
 
-TEST(StompFrame, TakesAnyNumberOfHeartBeatsBetweenFrames) {
+TEST(stomp_frames, takes_any_number_of_heart_beats_between_frames) {
   for (const std::string& beats : {"\n"s, "\r\n"s, "\n\n\n"s, "\r\n\n\r\n"s, ""s}) {
     const outcome o = parse(beats + "MESSAGE\na:b\n\nx\0"s + beats + "RECEIPT\n\n\0"s + beats);
     ASSERT_EQ(o.frames.size(), 2U);
@@ -107,25 +107,25 @@ TEST(StompFrame, TakesAnyNumberOfHeartBeatsBetweenFrames) {
   EXPECT_TRUE(parse("\n\r\n\n").frames.empty());
 }
 
-TEST(StompFrame, TakesLinesThatEndWithCarriageReturnToo) {
+TEST(stomp_frames, takes_lines_that_end_with_carriage_return_too) {
   const stomp_frame frame = only("MESSAGE\r\na:b\r\ncontent-length:3\r\n\r\n\r\nx\0"s);
   EXPECT_EQ(frame.get("a"), "b");
   EXPECT_EQ(frame.body, "\r\nx");
 }
 
-TEST(StompFrame, LeavesConnectedUnescaped) {
+TEST(stomp_frames, leaves_connected_unescaped) {
   EXPECT_EQ(only("CONNECTED\nserver:a\\cb:c\n\n\0"s).get("server"), "a\\cb:c");
   EXPECT_EQ(only("MESSAGE\nx\\cy:a\\cb:c\n\n\0"s).get("x:y"), "a:b:c");
 }
 
-TEST(StompFrame, CountsContentLengthInBytesAndElseReadsToTheFirstNul) {
+TEST(stomp_frames, counts_content_length_in_bytes_and_else_reads_to_the_first_nul) {
   EXPECT_EQ(only("MESSAGE\ncontent-length:4\n\na\0b\0\0"s).body, "a\0b\0"s);
   EXPECT_EQ(only("MESSAGE\n\nabc\0"s).body, "abc");
   EXPECT_EQ(only("MESSAGE\ncontent-length:0\n\n\0"s).body, "");
   EXPECT_EQ(only("MESSAGE\ncontent-length:1\ncontent-length:9\n\nx\0"s).body, "x");
 }
 
-TEST(StompFrame, GivesTheFramesBeforeGarbageAndThenTheError) {
+TEST(stomp_frames, gives_the_frames_before_garbage_and_then_the_error) {
   const outcome o = parse("MESSAGE\n\na\0garbage\n"s);
   ASSERT_EQ(o.frames.size(), 1U);
   EXPECT_EQ(o.frames[0].body, "a");
@@ -133,7 +133,7 @@ TEST(StompFrame, GivesTheFramesBeforeGarbageAndThenTheError) {
   EXPECT_EQ(o.failure->code, error_code::transient);
 }
 
-TEST(StompFrame, RefusesWhatIsNotStomp) {
+TEST(stomp_frames, refuses_what_is_not_stomp) {
   for (const std::string& bytes : {
            "HTTP/1.1 200 OK\r\n\r\n"s,
            "message\n\n\0"s,
@@ -159,7 +159,7 @@ TEST(StompFrame, RefusesWhatIsNotStomp) {
   }
 }
 
-TEST(StompFrame, RefusesWhatIsBeyondTheLimitsBeforeItIsHere) {
+TEST(stomp_frames, refuses_what_is_beyond_the_limits_before_it_is_here) {
   const stomp_limits limits{.body = 10, .head = 40};
   for (const std::string& bytes : {
            "MESSAGE\ncontent-length:11\n\n"s,
@@ -177,7 +177,7 @@ TEST(StompFrame, RefusesWhatIsBeyondTheLimitsBeforeItIsHere) {
   EXPECT_EQ(parse("MESSAGE\n\n0123456789\0"s, 3, limits).frames.size(), 1U);
 }
 
-TEST(StompFrame, TakesManySmallFramesInOneGo) {
+TEST(stomp_frames, takes_many_small_frames_in_one_go) {
   std::string bytes;
   for (int i = 0; i < 20'000; ++i) {
     bytes += "MESSAGE\nn:" + std::to_string(i) + "\n\n{}\0\n"s;
@@ -187,7 +187,7 @@ TEST(StompFrame, TakesManySmallFramesInOneGo) {
   EXPECT_EQ(o.frames.back().get("n"), "19999");
 }
 
-TEST(StompFrame, SurvivesRandomBytesInAnyCut) {
+TEST(stomp_frames, survives_random_bytes_in_any_cut) {
   std::mt19937 random(20'261'129); // the same in every run
   const std::string alphabet = "MESSAGE\n\n\n\r:\\cn0123\0\0x"s;
   for (int round = 0; round < 3'000; ++round) {

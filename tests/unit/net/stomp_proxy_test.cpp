@@ -13,11 +13,13 @@ namespace {
 using base::error_code;
 using namespace std::chrono_literals;
 
-class StompProxy : public stomp_fixture {
+class stomp_behind_a_proxy : public stomp_fixture {
 protected:
-  StompProxy() { ::setenv("SSL_CERT_FILE", own.file().c_str(), 1); } // for TLS with the proxy
+  stomp_behind_a_proxy() {
+    ::setenv("SSL_CERT_FILE", own.file().c_str(), 1);
+  } // for TLS with the proxy
 
-  ~StompProxy() override { ::unsetenv("SSL_CERT_FILE"); }
+  ~stomp_behind_a_proxy() override { ::unsetenv("SSL_CERT_FILE"); }
 
   void run_proxy(const std::string& scheme, proxy_server_options o = {}) {
     if (scheme == "https") {
@@ -41,8 +43,7 @@ protected:
         [](web_socket_peer& peer, connection&) {
           const std::string queue(peer.read_frame().get("id"));
           peer.send_message(queue, "1");
-          while (!peer.read_frame().command.empty()) {
-          }
+          peer.read_frame(); // DISCONNECT
         },
         "0,0",
         use_tls ? tls_server{keys.certificate_file, keys.key_file, 0} : tls_server{}
@@ -55,7 +56,7 @@ protected:
   std::optional<proxy_server> by;
 };
 
-TEST_F(StompProxy, IsPassedByEveryKindPlainAndWithTlsToTheBroker) {
+TEST_F(stomp_behind_a_proxy, is_passed_by_every_kind_plain_and_with_tls_to_the_broker) {
   for (const std::string scheme : {"http", "https", "socks5", "socks5h"}) {
     for (const bool use_tls : {false, true}) {
       SCOPED_TRACE(scheme + (use_tls ? " wss" : " ws"));
@@ -81,7 +82,7 @@ TEST_F(StompProxy, IsPassedByEveryKindPlainAndWithTlsToTheBroker) {
   }
 }
 
-TEST_F(StompProxy, LetsTheProxyFindTheNameAndChecksTheCertificateForIt) {
+TEST_F(stomp_behind_a_proxy, lets_the_proxy_find_the_name_and_checks_the_certificate_for_it) {
   for (const std::string scheme : {"http", "socks5h"}) {
     run_proxy(scheme, {.user = "", .names = {{"broker.test", "127.0.0.1"}}});
     serve_echo(true);
@@ -91,7 +92,7 @@ TEST_F(StompProxy, LetsTheProxyFindTheNameAndChecksTheCertificateForIt) {
   }
 }
 
-TEST_F(StompProxy, IsLeftOutForHostsThatAreToBeReachedDirectly) {
+TEST_F(stomp_behind_a_proxy, is_left_out_for_hosts_that_are_to_be_reached_directly) {
   run_proxy("http");
   serve_echo(false);
   use(by->url("http"));
@@ -100,7 +101,7 @@ TEST_F(StompProxy, IsLeftOutForHostsThatAreToBeReachedDirectly) {
   EXPECT_EQ(by->connections(), 0);
 }
 
-TEST_F(StompProxy, SaysWhatTheProxySaidAndThatTheBrokerSawNothing) {
+TEST_F(stomp_behind_a_proxy, says_what_the_proxy_said_and_that_the_broker_saw_nothing) {
   for (const std::string scheme : {"http", "https", "socks5", "socks5h"}) {
     SCOPED_TRACE(scheme);
     serve_echo(false);
@@ -119,7 +120,7 @@ TEST_F(StompProxy, SaysWhatTheProxySaidAndThatTheBrokerSawNothing) {
   }
 }
 
-TEST_F(StompProxy, EndsAtItsTimeLimitAndOnRequestWhenTheProxyIsSilent) {
+TEST_F(stomp_behind_a_proxy, ends_at_its_time_limit_and_on_request_when_the_proxy_is_silent) {
   for (const std::string scheme : {"http", "https", "socks5"}) {
     SCOPED_TRACE(scheme);
     run_proxy(scheme);
@@ -135,7 +136,7 @@ TEST_F(StompProxy, EndsAtItsTimeLimitAndOnRequestWhenTheProxyIsSilent) {
   }
 }
 
-TEST_F(StompProxy, SaysThatNoProxyListens) {
+TEST_F(stomp_behind_a_proxy, says_that_no_proxy_listens) {
   run_proxy("http");
   const std::string url = by->url("http");
   by.reset();

@@ -20,7 +20,7 @@ stomp_frame error_frame(std::string message, std::string body = "") {
       .command = "ERROR", .headers = {{"message", std::move(message)}}, .body = std::move(body)};
 }
 
-TEST(StompRules, ConnectNamesVersionHostLoginAndHeartBeats) {
+TEST(stomp_words, connect_names_version_host_login_and_heart_beats) {
   stomp_options o;
   o.virtual_host = "vh";
   o.login = "consumer";
@@ -36,7 +36,7 @@ TEST(StompRules, ConnectNamesVersionHostLoginAndHeartBeats) {
   EXPECT_EQ(connect_frame(o).get("heart-beat"), "0,0");
 }
 
-TEST(StompRules, SubscribesToTheBrokersOwnQueue) {
+TEST(stomp_words, subscribes_to_the_brokers_own_queue) {
   const auto one = subscribe_frame("consumer_1/2", 1);
   EXPECT_EQ(one.get("destination"), "/amq/queue/consumer_1%2F2");
   EXPECT_EQ(one.get("id"), "consumer_1/2");
@@ -48,7 +48,7 @@ TEST(StompRules, SubscribesToTheBrokersOwnQueue) {
   EXPECT_EQ(automatic.find("prefetch-count"), nullptr);
 }
 
-TEST(StompRules, AgreesOnTheSlowerHeartBeatOfEachDirection) {
+TEST(stomp_words, agrees_on_the_slower_heart_beat_of_each_direction) {
   const std::vector<std::tuple<std::string, std::chrono::milliseconds, stomp_beats>> rows{
       {"10000,10000", 10s, {10s, 10s}},
       {"4000,20000", 10s, {20s, 10s}}, // the broker sends every 4 s; we asked for no more than 10
@@ -67,7 +67,7 @@ TEST(StompRules, AgreesOnTheSlowerHeartBeatOfEachDirection) {
   }
 }
 
-TEST(StompRules, ReadsARefusedLoginAsSuch) {
+TEST(stomp_words, reads_a_refused_login_as_such) {
   const auto refused =
       read_answer(error_frame("Bad CONNECT", "Access refused for user 'u'\n"), 10s);
   ASSERT_FALSE(refused);
@@ -76,7 +76,7 @@ TEST(StompRules, ReadsARefusedLoginAsSuch) {
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
-TEST(StompRules, RefusesOtherVersionsForGood) {
+TEST(stomp_words, refuses_other_versions_for_good) {
   for (const stomp_frame& answer :
        {connected("0,0", "1.1"),
         stomp_frame{.command = "CONNECTED"},
@@ -88,7 +88,7 @@ TEST(StompRules, RefusesOtherVersionsForGood) {
   }
 }
 
-TEST(StompRules, SortsTheErrorsOfASession) {
+TEST(stomp_words, sorts_the_errors_of_a_session) {
   const std::vector<std::pair<std::string, error_code>> rows{
       {"not_found", error_code::not_found},
       {"Server cancelled subscription", error_code::not_found},
@@ -105,7 +105,7 @@ TEST(StompRules, SortsTheErrorsOfASession) {
   }
 }
 
-TEST(StompRules, QuotesTheBrokerOnOneLineAndNotForEver) {
+TEST(stomp_words, quotes_the_broker_on_one_line_and_not_for_ever) {
   const auto e =
       to_error(error_frame("odd", "line one\r\nline \x01 two" + std::string(5'000, 'x')));
   EXPECT_EQ(e.message.find_first_of("\r\n\x01"), std::string::npos);
@@ -113,7 +113,7 @@ TEST(StompRules, QuotesTheBrokerOnOneLineAndNotForEver) {
   EXPECT_LT(e.message.size(), 500U);
 }
 
-TEST(StompRules, MakesAMessageOfAFrame) {
+TEST(stomp_words, makes_a_message_of_a_frame) {
   const auto m = to_message(
       {.command = "MESSAGE",
        .headers =
@@ -134,7 +134,7 @@ TEST(StompRules, MakesAMessageOfAFrame) {
   EXPECT_FALSE(bare.is_redelivered);
 }
 
-TEST(StompRules, TellsABrokerThatIsDownFromAWrongAddress) {
+TEST(stomp_words, tells_a_broker_that_is_down_from_a_wrong_address) {
   for (const int status : {408, 429, 500, 502, 503}) {
     EXPECT_EQ(upgrade_refused(status).code, error_code::transient) << status;
   }

@@ -15,10 +15,9 @@ using namespace std::chrono_literals;
 using namespace std::string_literals;
 using kind = web_socket_peer::kind;
 
-class StompSession : public stomp_fixture {};
+class stomp_sessions : public stomp_fixture {};
 
-// EVT-03
-TEST_F(StompSession, TakesHeartBeatsTextAndBinaryInAnyShape) {
+TEST_F(stomp_sessions, case_evt_03_takes_heart_beats_text_and_binary_in_any_shape) {
   serve_stomp([](web_socket_peer& peer, connection&) {
     const auto frame = [](std::string_view body) {
       return "MESSAGE\nack:1\n\n" + std::string(body) + "\0"s;
@@ -46,8 +45,7 @@ TEST_F(StompSession, TakesHeartBeatsTextAndBinaryInAnyShape) {
   EXPECT_TRUE(session->is_open());
 }
 
-// EVT-04
-TEST_F(StompSession, CountsBytesAndReadsEscapes) {
+TEST_F(stomp_sessions, case_evt_04_counts_bytes_and_reads_escapes) {
   serve_stomp([](web_socket_peer& peer, connection&) {
     const std::string body = "T\xc3\xb5ravere \xe6\x95\xb0\xe6\x8d\xae";
     peer.send(
@@ -66,7 +64,7 @@ TEST_F(StompSession, CountsBytesAndReadsEscapes) {
   EXPECT_EQ(messages[1].body, "a\0b"s);
 }
 
-TEST_F(StompSession, SubscribesAndAcknowledges) {
+TEST_F(stomp_sessions, subscribes_and_acknowledges) {
   std::promise<std::vector<stomp_frame>> seen;
   serve_stomp([&](web_socket_peer& peer, connection&) {
     std::vector<stomp_frame> frames{peer.read_frame()};
@@ -88,7 +86,7 @@ TEST_F(StompSession, SubscribesAndAcknowledges) {
   EXPECT_EQ(frames[1].get("id"), "ack-7");
 }
 
-TEST_F(StompSession, EndsWithTheBrokersErrorThoughTheConnectionStaysOpen) {
+TEST_F(stomp_sessions, ends_with_the_brokers_error_though_the_connection_stays_open) {
   for (const auto& [message, code] : std::vector<std::pair<std::string, error_code>>{
            {"not_found", error_code::not_found},
            {"Server cancelled subscription", error_code::not_found},
@@ -116,7 +114,7 @@ TEST_F(StompSession, EndsWithTheBrokersErrorThoughTheConnectionStaysOpen) {
   }
 }
 
-TEST_F(StompSession, EndsWhenTheBrokerStopsBeingOne) {
+TEST_F(stomp_sessions, ends_when_the_broker_stops_being_one) {
   const std::vector<std::tuple<std::string, stomp_fixture::peer_script, error_code>> rows{
       {"gone", [](web_socket_peer&, connection& c) { c.finish(); }, error_code::transient},
       {"reset",
@@ -169,7 +167,7 @@ TEST_F(StompSession, EndsWhenTheBrokerStopsBeingOne) {
   }
 }
 
-TEST_F(StompSession, TakesAGoodbyeInAnswerToSubscribeForAMissingQueue) {
+TEST_F(stomp_sessions, takes_a_goodbye_in_answer_to_subscribe_for_a_missing_queue) {
   for (const bool is_confirmed : {false, true}) {
     stomp_recorder own;
     serve_stomp([is_confirmed](web_socket_peer& peer, connection&) {
@@ -191,7 +189,7 @@ TEST_F(StompSession, TakesAGoodbyeInAnswerToSubscribeForAMissingQueue) {
   }
 }
 
-TEST_F(StompSession, RefusesAHugeMessageBeforeItIsHere) {
+TEST_F(stomp_sessions, refuses_a_huge_message_before_it_is_here) {
   serve_stomp([](web_socket_peer& peer, connection& c) {
     peer.send("MESSAGE\ncontent-length:17000000\n\n");
     c.wait_until_closed();
@@ -202,7 +200,7 @@ TEST_F(StompSession, RefusesAHugeMessageBeforeItIsHere) {
   EXPECT_NE(e.message.find("16777216"), std::string::npos) << e.message;
 }
 
-TEST_F(StompSession, TakesAMessageOfTheLargestSize) {
+TEST_F(stomp_sessions, takes_a_message_of_the_largest_size) {
   serve_stomp([](web_socket_peer& peer, connection&) {
     peer.send_message(std::string(std::size_t{16} << 20U, 'x'));
     peer.read_frame();
@@ -213,8 +211,7 @@ TEST_F(StompSession, TakesAMessageOfTheLargestSize) {
   EXPECT_EQ(messages[0].body.size(), std::size_t{16} << 20U);
 }
 
-// EVT-01
-TEST_F(StompSession, BeatsFromTheFirstIntervalAndStaysWhileTheBrokerDoes) {
+TEST_F(stomp_sessions, case_evt_01_beats_from_the_first_interval_and_stays_while_the_broker_does) {
   options.heartbeat = 200ms;
   std::promise<int> beats;
   serve_stomp(
@@ -242,7 +239,7 @@ TEST_F(StompSession, BeatsFromTheFirstIntervalAndStaysWhileTheBrokerDoes) {
   EXPECT_TRUE(session->is_open());
 }
 
-TEST_F(StompSession, DoesNotBeatWhenTheBrokerWantsNone) {
+TEST_F(stomp_sessions, does_not_beat_when_the_broker_wants_none) {
   options.heartbeat = 50ms;
   std::promise<void> beaten;
   std::promise<std::string> first;
@@ -267,7 +264,7 @@ TEST_F(StompSession, DoesNotBeatWhenTheBrokerWantsNone) {
   EXPECT_EQ(first.get_future().get().substr(0, 10), "DISCONNECT");
 }
 
-TEST_F(StompSession, TakesASilentBrokerForDead) {
+TEST_F(stomp_sessions, takes_a_silent_broker_for_dead) {
   options.heartbeat = 200ms;
   serve_stomp([](web_socket_peer&, connection& c) { c.wait_until_closed(); }, "200,200");
   const auto began = std::chrono::steady_clock::now();
@@ -278,7 +275,7 @@ TEST_F(StompSession, TakesASilentBrokerForDead) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, 400ms);
 }
 
-TEST_F(StompSession, PingsABrokerThatPromisesNoHeartBeats) {
+TEST_F(stomp_sessions, pings_a_broker_that_promises_no_heart_beats) {
   options.heartbeat = 200ms; // idle for twice that
   std::atomic<int> pings{0};
   serve_stomp([&](web_socket_peer& peer, connection& c) {
@@ -301,7 +298,7 @@ TEST_F(StompSession, PingsABrokerThatPromisesNoHeartBeats) {
   EXPECT_NE(e.message.find("ping"), std::string::npos) << e.message;
 }
 
-TEST_F(StompSession, EndsWhenTheBrokerTakesNoMoreData) {
+TEST_F(stomp_sessions, ends_when_the_broker_takes_no_more_data) {
   options.heartbeat = 200ms;
   std::atomic<bool> is_over{false};
   serve_stomp(
@@ -324,7 +321,7 @@ TEST_F(StompSession, EndsWhenTheBrokerTakesNoMoreData) {
   EXPECT_NE(e.message.find("taken no data"), std::string::npos) << e.message;
 }
 
-TEST_F(StompSession, SaysGoodbyeBehindEverythingElse) {
+TEST_F(stomp_sessions, says_goodbye_behind_everything_else) {
   std::promise<std::vector<std::string>> seen;
   serve_stomp([&](web_socket_peer& peer, connection&) {
     std::vector<std::string> commands;
@@ -354,7 +351,7 @@ TEST_F(StompSession, SaysGoodbyeBehindEverythingElse) {
   EXPECT_TRUE(recorder.wait_for(1, 0ms).empty());
 }
 
-TEST_F(StompSession, LeavesASilentPeerWithinSeconds) {
+TEST_F(stomp_sessions, leaves_a_silent_peer_within_seconds) {
   serve_stomp([](web_socket_peer&, connection& c) { c.wait_until_closed(); });
   open();
   const auto began = std::chrono::steady_clock::now();
@@ -364,7 +361,7 @@ TEST_F(StompSession, LeavesASilentPeerWithinSeconds) {
   EXPECT_EQ(recorder.ends(), 1);
 }
 
-TEST_F(StompSession, IgnoresWhatIsSaidAfterTheEnd) {
+TEST_F(stomp_sessions, ignores_what_is_said_after_the_end) {
   serve_stomp([](web_socket_peer&, connection& c) { c.finish(); });
   open();
   EXPECT_EQ(ended().code, error_code::transient);
@@ -377,7 +374,7 @@ TEST_F(StompSession, IgnoresWhatIsSaidAfterTheEnd) {
   EXPECT_EQ(recorder.ends(), 1);
 }
 
-TEST_F(StompSession, EndsWhenAHandlerThrows) {
+TEST_F(stomp_sessions, ends_when_a_handler_throws) {
   serve_stomp([](web_socket_peer& peer, connection& c) {
     peer.send_message("{}");
     c.wait_until_closed();
@@ -392,14 +389,14 @@ TEST_F(StompSession, EndsWhenAHandlerThrows) {
   EXPECT_NE(e.message.find("no room"), std::string::npos);
 }
 
-TEST_F(StompSession, RefusesAQueueNameThatCannotBeWritten) {
+TEST_F(stomp_sessions, refuses_a_queue_name_that_cannot_be_written) {
   serve_stomp([](web_socket_peer&, connection& c) { c.wait_until_closed(); });
   open();
   session->subscribe("a\0b"s, 1);
   EXPECT_EQ(ended().code, error_code::invalid);
 }
 
-TEST_F(StompSession, MayBeUsedByManyThreadsAtOnce) {
+TEST_F(stomp_sessions, may_be_used_by_many_threads_at_once) {
   serve_stomp([](web_socket_peer& peer, connection&) {
     peer.send_message("{}", "1");
     while (!peer.read_frame().command.empty()) {
