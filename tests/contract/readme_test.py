@@ -26,7 +26,10 @@ def run(block, expected):
     try:
         shell.wait(100)
     finally:
-        os.killpg(shell.pid, signal.SIGTERM)
+        try:
+            os.killpg(shell.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass  # nothing of the block is left
     output = shell.stdout.read()
     print(output)
     shutil.rmtree(directory)
