@@ -3,6 +3,7 @@
 // nobody loses an order when it is down.
 #include "tests/integration/expect.hpp"
 #include "tests/unit/net/proxy_server.hpp"
+#include "tests/unit/net/test_certificates.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +51,9 @@ TEST(global_proxy, carries_a_whole_create_to_waldur_and_nothing_to_the_cloud) {
     EXPECT_EQ(lines_with(by, authority_of(s.azure().url())), 0);
     const std::string verb = scheme == "http" ? "POST http://" : "SOCKS5 ";
     EXPECT_GT(by.count(verb + authority_of(s.waldur().url())), 0);
+    const int before = by.connections();
+    EXPECT_EQ(s.run_command({"diagnose"}).exit_code, 0);
+    EXPECT_GT(by.connections(), before) << "diagnose went around the proxy";
   }
 }
 
@@ -83,6 +87,43 @@ TEST(proxies_of_the_environment, leave_loopback_alone_and_are_refused_when_they_
   const agent_run refused = s.run_agent("order_process", {{"HTTPS_PROXY", "socks4://127.0.0.1:1"}});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.log, HasSubstr("environment variable HTTPS_PROXY"));
+}
+
+// The cloud has a name that only the proxy knows.
+TEST(proxies_of_the_environment, carry_the_azure_plugin_to_its_cloud) {
+  const site s;
+  const net::test::temporary_directory files;
+  net::test::authority ca(files);
+  const net::test::issued identity = ca.issue("DNS:azure.test");
+  const emulator cloud(
+      SITEAGENT_BIN_DIR "/azure-emulator",
+      s.dir(),
+      "azure-named",
+      {"--timing",
+       "instant",
+       "--tls-cert",
+       identity.certificate_file,
+       "--tls-key",
+       identity.key_file}
+  );
+  const std::string port = cloud.url().substr(cloud.url().rfind(':'));
+  std::string yaml = s.default_offering_yaml("Azure VM", offering_uuid);
+  const std::string before = s.azure().url();
+  for (auto at = yaml.find(before); at != std::string::npos; at = yaml.find(before)) {
+    yaml.replace(at, before.size(), "https://azure.test" + port);
+  }
+  const std::string key = "      cloud:\n";
+  yaml.insert(yaml.find(key) + key.size(), "        ca_file: " + ca.file() + "\n");
+  s.write_config(yaml);
+  proxy_server_options options;
+  options.names = {{"azure.test", "127.0.0.1"}};
+  const proxy_server by(std::move(options));
+  const std::string order = s.order_machine("web 1");
+  const agent_run run = s.run_agent("order_process", {{"https_proxy", by.url("http")}});
+  EXPECT_EQ(s.order_state(order), "done") << run.log;
+  EXPECT_EQ(cloud.writes().size(), 7U);
+  EXPECT_GT(by.count("CONNECT azure.test" + port), 0);
+  EXPECT_EQ(by.log().size(), static_cast<std::size_t>(by.count("CONNECT azure.test" + port)));
 }
 
 } // namespace
