@@ -72,11 +72,13 @@ protected:
     ASSERT_TRUE(agent_says("connected to the event queue"));
   }
 
-  bool agent_says(const std::string& what, unsigned times = 1) {
+  bool says(const process& who, const std::string& what, unsigned times = 1) {
     return wait_for_change(
-        s->dir().path().string(), [&] { return count_of(agent->output(), what) >= times; }, patience
+        s->dir().path().string(), [&] { return count_of(who.output(), what) >= times; }, patience
     );
   }
+
+  bool agent_says(const std::string& what, unsigned times = 1) { return says(*agent, what, times); }
 
   static unsigned count_of(const std::string& text, const std::string& what) {
     unsigned count = 0;
@@ -315,6 +317,29 @@ TEST_F(EventMode, MessagesThatComeManyTimesAndAPollBesideThemMakeOneMachine) {
   expect_exactly_one_machine(*s, order);
   EXPECT_EQ(creations(), 1U);
   write_file(s->config_file(), events_file);
+}
+
+// Competing consumers: what the dead one had in hand is delivered to the other.
+TEST_F(EventMode, TwoAgentsOnOneQueueShareTheWorkAndOneOfThemMayBeKilled) {
+  constexpr std::size_t orders = 8;
+  open(driven_by_events(false));
+  s->azure().set_faults(json::array({json::object(
+      {{"match", json::object({{"method", "PUT"}, {"path", "/virtualMachines/[^/]+$"}})},
+       {"when", "before"},
+       {"do", json::object({{"delay_ms", 700}})}}
+  )}));
+  start();
+  const auto other = s->start_agent("event_process", false);
+  ASSERT_TRUE(says(*other, "connected to the event queue"));
+  for (std::size_t i = 0; i < orders; ++i) {
+    s->order_machine("web " + std::to_string(i));
+  }
+  ASSERT_TRUE(says(*other, "\"kind\":\"network-interface\""));
+  ASSERT_TRUE(agent_says("\"kind\":\"network-interface\"")) << "both have work";
+  other->signal(SIGKILL);
+  ASSERT_TRUE(done(orders));
+  EXPECT_EQ(s->machine_count(), orders);
+  EXPECT_TRUE(is_queue_empty());
 }
 
 TEST_F(EventMode, TenThousandMessagesLoseNoOrderAndDoubleNone) {

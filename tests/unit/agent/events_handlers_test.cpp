@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 namespace siteagent::agent::test {
 
@@ -618,6 +620,38 @@ TEST_F(events_worker, timers_look_at_everything_again) {
       members->calls(),
       UnorderedElementsAre("users_timer", "status_timer", "status_timer", "users_timer")
   );
+  worker().wait();
+}
+
+TEST_F(events_worker, shows_what_the_schema_of_status_says) {
+  std::ifstream file(SITEAGENT_SCHEMA_DIR "/status.schema.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto whole = json::parse(text.str());
+  ASSERT_TRUE(whole);
+  const json of_events = json::object(
+      {{"type", "object"},
+       {"properties", json::object({{"events", json::object({{"$ref", "#/definitions/events"}})}})},
+       {"definitions", (*whole)["definitions"]}}
+  );
+  const auto schema = base::json_schema::compile(of_events.dump());
+  ASSERT_TRUE(schema);
+  const auto expect_as_said = [&] {
+    const json shown = worker().events();
+    const auto wrong = schema->check(json::object({{"events", shown}}));
+    EXPECT_FALSE(wrong) << wrong->pointer << ' ' << wrong->keyword << ' ' << shown.pretty();
+  };
+  expect_as_said(); // nothing known yet
+  EXPECT_TRUE(worker().pass());
+  while (!worker().snapshot().is_connected) {
+    std::this_thread::yield();
+  }
+  broker.deliver(order_message(1, "done"));
+  while (worker().snapshot().ignored == 0) {
+    std::this_thread::yield();
+  }
+  expect_as_said();
+  EXPECT_EQ(worker().events().at({"seen", "order"}).integer(), 1);
   worker().wait();
 }
 
