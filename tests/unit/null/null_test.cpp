@@ -449,4 +449,59 @@ TEST_F(null_plugin, describes_an_empty_role_and_the_attributes_it_knows) {
   EXPECT_EQ(i->call(operation::describe, asked).error().code, error_code::unsupported);
 }
 
+// Usernames a machine shows, and what the last change said of each.
+json users_body(std::initializer_list<const char*> names) {
+  json users = json::array();
+  for (const char* name : names) {
+    users.push_back(json::object({{"username", name}, {"role", "PROJECT.MEMBER"}}));
+  }
+  return json::object({{"users", std::move(users)}});
+}
+
+TEST_F(null_plugin, keeps_no_users_unless_it_is_told_to) {
+  const auto i = open();
+  one(*i, operation::create_resource, request(uuid_a));
+  EXPECT_EQ(pull(*i, uuid_a).find("users"), nullptr);
+  const json answer = one(*i, operation::add_members, at(uuid_a, users_body({"alice"})));
+  EXPECT_EQ(answer["users"][0]["done"], json(false)) << "nothing to do";
+  EXPECT_EQ(pull(*i, uuid_a).find("users"), nullptr);
+}
+
+TEST_F(null_plugin, adds_and_removes_users_one_by_one) {
+  const auto i = open(R"({"users": "plain"})");
+  one(*i, operation::create_resource, request(uuid_a));
+  EXPECT_TRUE(pull(*i, uuid_a)["users"].is_array());
+  const json answer =
+      one(*i, operation::add_members, at(uuid_a, users_body({"alice", "bob", "nobody1", "broken1"}))
+      );
+  ASSERT_EQ(answer["users"].size(), 4u);
+  EXPECT_EQ(answer["users"][1]["done"], json(true));
+  EXPECT_EQ(answer["users"][2]["done"], json(false));
+  EXPECT_EQ(answer["users"][2].find("error"), nullptr);
+  EXPECT_NE(answer["users"][3].find("error"), nullptr);
+  EXPECT_EQ(
+      pull(*i, uuid_a)["users"].dump(),
+      R"([{"username":"alice","role":"PROJECT.MEMBER"},{"username":"bob","role":"PROJECT.MEMBER"}])"
+  );
+  one(*i, operation::remove_members, at(uuid_a, users_body({"alice", "carol"})));
+  EXPECT_EQ(pull(*i, uuid_a)["users"].dump(), R"([{"username":"bob","role":"PROJECT.MEMBER"}])");
+  EXPECT_EQ(
+      one(*i, operation::add_members, at(uuid_b, users_body({"alice"})))["error"], json("not_found")
+  );
+}
+
+TEST_F(null_plugin, gives_users_limits_of_their_own_where_it_has_them) {
+  const auto i = open(json::object({{"state_file", state_file()}, {"users", "limited"}}).dump());
+  one(*i, operation::create_resource, request(uuid_a));
+  json body = users_body({"alice", "bob"});
+  body.member_ref("users").items()[1].set("limits", json::object({{"cpu", 2}}));
+  one(*i, operation::add_members, at(uuid_a, body));
+  one(*i, operation::add_members, at(uuid_a, users_body({"bob"}))); // says nothing of limits
+  const json users = pull(
+      *open(json::object({{"state_file", state_file()}, {"users", "limited"}}).dump()), uuid_a
+  )["users"];
+  EXPECT_EQ(users[0]["limits"].dump(), "{}");
+  EXPECT_EQ(users[1]["limits"].dump(), R"({"cpu":2})");
+}
+
 } // namespace
