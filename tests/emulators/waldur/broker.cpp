@@ -304,8 +304,15 @@ ticket_ptr broker::publish(broker_message message) {
 }
 
 void broker::forget_messages() {
-  const std::lock_guard lock(mutex_);
-  outbox_.jobs.clear();
+  std::deque<job> forgotten;
+  {
+    const std::lock_guard lock(mutex_);
+    forgotten.swap(outbox_.jobs);
+  }
+  for (const auto& j : forgotten) {
+    j.outcome->settle(base::error{
+        .code = base::error_code::cancelled, .message = "message: dropped by a reset"});
+  }
 }
 
 json broker::state() const {

@@ -81,6 +81,7 @@ struct user {
   std::string email;
   std::string token; // never shown
   bool is_staff = false;
+  bool shows_permissions = true; // false: /api/users/me/ leaves them out
   json profile = json::object(); // first_name, organization, ...: what has no member of its own
   std::optional<std::vector<std::string>> consents; // offerings; nullopt: to all
   std::vector<grant> grants;

@@ -154,6 +154,9 @@ json show_user(const context& c, const user& u) {
        {"is_active", true},
        {"permissions", permissions}}
   );
+  if (!u.shows_permissions) {
+    shown.erase("permissions");
+  }
   for (const auto& [key, value] : u.profile.members()) {
     shown.set(key, value);
   }

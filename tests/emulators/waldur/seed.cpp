@@ -162,6 +162,7 @@ void seed_user(store& s, seed_item& item, std::size_t n) {
   x.email = item.text("email", x.username + "@example.com");
   x.token = item.text("token", "");
   x.is_staff = item.flag("is_staff", false);
+  x.shows_permissions = item.flag("shows_permissions", true);
   x.profile = item.object("attributes");
   if (const json* consents = item.take("consents")) {
     x.consents.emplace();

@@ -202,10 +202,22 @@ TEST_F(waldur_access, manages_components) {
   for (const char* bad :
        {"{'type':'cpu','name':'x','billing_type':'limit'}",
         "{'type':'z','name':'x','billing_type':'gift'}",
+        "{'type':'z','name':'x','billing_type':'limit','limit_period':'week'}",
         "{'name':'x','billing_type':'limit'}"}) {
     EXPECT_EQ(agent->post(base + "create_offering_component/", quoted(bad)).status, 400) << bad;
   }
   EXPECT_EQ(agent->post(base + "update_offering_component/", quoted("{'uuid':'1'}")).status, 400);
+  const json which = json::object({{"uuid", uuid}});
+  EXPECT_EQ(agent->post(base + "remove_offering_component/", which).status, 204);
+  EXPECT_EQ(agent->post(base + "remove_offering_component/", which).status, 400);
+  EXPECT_EQ(agent->get(base).body["components"].size(), 3U);
+}
+
+TEST_F(waldur_access, may_trim_the_permissions_of_a_user) {
+  EXPECT_NE(agent->get("/api/users/me/").body.find("permissions"), nullptr);
+  seed("{'users':[{'username':'agent','token':'t','shows_permissions':false}]}");
+  agent->authorize("Token t");
+  EXPECT_EQ(agent->get("/api/users/me/").body.find("permissions"), nullptr);
 }
 
 TEST_F(waldur_access, tells_whether_a_backend_id_is_taken) {

@@ -177,6 +177,30 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return which.param.action; }
 );
 
+TEST_F(waldur_people, lets_users_see_their_own_account_and_change_none) {
+  seed(world("{}", ",'offering_users':[{'user':'" + ann + "'},{'user':'" + bob + "'}]"));
+  api_client hers(frame->port());
+  hers.authorize("Token ann");
+  const std::string path = users_path + the_account + "/";
+  EXPECT_EQ(hers.get(users_path).body.size(), 1U);
+  EXPECT_EQ(hers.get(path).status, 200);
+  EXPECT_EQ(hers.get(users_path + "e2ef0000000000000000000004000002/").status, 404);
+  EXPECT_EQ(hers.post(path + "begin_creating/").status, 403);
+  EXPECT_EQ(hers.call("PATCH", path, R"({"username":"me"})").status, 403);
+  EXPECT_EQ(hers.call("DELETE", path).status, 403);
+  EXPECT_EQ(hers.get(path + "begin_creating/").status, 405);
+  EXPECT_EQ(hers.get("/api/backend-resource-requests/").body.size(), 0U);
+  EXPECT_EQ(
+      hers.post(
+              "/api/backend-resource-requests/", json::object({{"offering", offering_uuid}})
+      ).status,
+      403
+  );
+  EXPECT_EQ(hers.get("/api/marketplace-resource-api-keys/").body.size(), 0U);
+  EXPECT_EQ(hers.post(provider_resources + the_resource + "/sync_user_roles/").status, 404);
+  EXPECT_EQ(hers.post(offering_path + "sync_resources/").status, 404);
+}
+
 TEST_F(waldur_people, makes_an_account_ok_when_it_gets_a_name) {
   seed(world("{}", ",'offering_users':[{'user':'" + ann + "','state':'Creating'}]"));
   listen("offering_user");

@@ -3,6 +3,8 @@
 #include "tests/emulators/waldur/events.hpp"
 #include "tests/unit/emulators/queues_fixture.hpp"
 
+#include <thread>
+
 namespace siteagent::waldur_emulator {
 
 namespace {
@@ -291,6 +293,21 @@ TEST_F(waldur_queues, offers_messages_again_while_the_broker_is_down_and_answers
       order_states_of(rabbit.messages(3)),
       (std::vector<std::string>{"pending-provider", "executing", "done"})
   );
+}
+
+TEST_F(waldur_queues, forgets_messages_that_wait_when_it_is_reset) {
+  ASSERT_EQ(register_queue().status, 201);
+  rabbit.break_calls("/publish", 503);
+  const json message = json::object({{"offering", offering_uuid}, {"body", "x"}, {"times", 3}});
+  std::jthread waiting([&] {
+    api_client other(frame->port());
+    EXPECT_EQ(other.post("/_emu/publish", message).status, 503);
+  });
+  while (staff->get("/_emu/inventory").body["messages"]["waiting"].integer() != 3) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(staff->post("/_emu/reset").status, 204);
+  waiting.join();
 }
 
 TEST_F(waldur_queues, reminds_of_waiting_orders_and_stale_resources_by_the_hour) {
