@@ -211,11 +211,11 @@ TEST(settings_keys, of_the_python_agents_core_are_named_with_the_reason_and_left
 }
 
 TEST(settings_keys, of_the_python_agents_core_reach_a_plugin_whose_schema_names_them) {
-  instance_options options;
+  host::instance_options options;
   options.key_path = "backend_settings";
   options.settings = mapping({{"project_prefix", plain("hpc_")}});
   std::vector<finding> findings;
-  const converted_settings made = convert_settings(
+  const host::converted_settings made = host::convert_settings(
       R"({"properties": {"project_prefix": {"type": "string"}}})", options, findings
   );
   EXPECT_TRUE(findings.empty());
