@@ -623,6 +623,25 @@ TEST_F(events_worker, timers_look_at_everything_again) {
   worker().wait();
 }
 
+TEST_F(events_worker, a_retired_one_closes_its_connection_and_leaves_its_messages_to_the_next) {
+  EXPECT_TRUE(worker().pass());
+  while (!worker().snapshot().is_connected) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(worker().is_idle());
+  w.waldur.add_order(1, "Create", "executing");
+  w.waldur.add_resource(1001);
+  w.offering->retire();
+  broker.deliver(order_message(1, "executing"));
+  worker().retire();
+  while (!worker().is_idle()) {
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(broker.last().is_open);
+  EXPECT_THAT(broker.acknowledged(), IsEmpty());
+  EXPECT_EQ(w.waldur.state_of(1), "executing");
+}
+
 TEST_F(events_worker, shows_what_the_schema_of_status_says) {
   std::ifstream file(SITEAGENT_SCHEMA_DIR "/status.schema.json");
   std::ostringstream text;
