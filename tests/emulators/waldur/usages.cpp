@@ -262,12 +262,20 @@ reply list_usages(const context& c) {
   return list_of(c, rows, show_usage);
 }
 
-base::result<void> check_user_usage(const json& given) {
+base::result<void> check_user_usage(const context& c, const json& given) {
   if (given["username"].string_or("").empty()) {
     return bad_field("username", "This field is required.");
   }
   if (auto amount = read_amount(given["usage"], "usage"); !amount) {
     return amount.error();
+  }
+  const std::string user = given["user"].string_or("");
+  const std::string linked = uuid_of_link(user, {"marketplace-offering-users"});
+  if (!user.empty() && c.data.offering_users.find(linked) == nullptr) {
+    return bad_field("user", "Invalid hyperlink - Object does not exist.");
+  }
+  if (!given["date"].is_null() && !base::parse_rfc3339(given["date"].string_or(""))) {
+    return bad_field("date", "Datetime has wrong format.");
   }
   return {};
 }
@@ -298,7 +306,7 @@ reply set_user_usages(context& c, const component_usage& parent) {
   }
   const json list = many ? c.body["usages"] : json::array({c.body});
   for (const json& given : list.items()) {
-    if (auto good = check_user_usage(given); !good) {
+    if (auto good = check_user_usage(c, given); !good) {
       return good.error();
     }
   }

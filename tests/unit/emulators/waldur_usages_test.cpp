@@ -195,6 +195,18 @@ TEST_F(waldur_usages, have_shares_of_users) {
       400
   );
   EXPECT_EQ(agent->post(path + "set_user_usages/", quoted("{}")).status, 400);
+  for (const char* bad :
+       {"'user':'http://h/api/marketplace-offering-users/e2ef0000000000000000000000000999/'",
+        "'user':'ann'",
+        "'date':'today'"}) {
+    const json item = quoted(std::string("{'username':'a','usage':'1',") + bad + "}");
+    EXPECT_EQ(agent->post(path + "set_user_usage/", item).status, 400) << bad;
+  }
+  seed("{'offering_users':[{'username':'a'}]}");
+  const json good = quoted("{'username':'a','usage':'1','date':'2026-11-01T00:00:00+02:00','user':"
+                           "'http://h/api/marketplace-offering-users/"
+                           "e2ef0000000000000000000004000001/'}");
+  EXPECT_EQ(agent->post(path + "set_user_usage/", good).status, 201);
   EXPECT_EQ(agent->post(path + "dance/").status, 404);
   EXPECT_EQ(agent->get(usages + machine + "/").status, 404);
 }
