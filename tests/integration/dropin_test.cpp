@@ -305,6 +305,33 @@ TEST(dropin, jobs_of_account_providers_find_nothing_to_do) {
   EXPECT_THAT(test.log, HasSubstr("waldur_site_test_order: not offered: "));
 }
 
+TEST(dropin, offering_users_that_wait_are_taken_on_unless_usernames_are_off) {
+  const old_site old;
+  old.s.waldur().seed(*json::parse(
+      R"({"offerings": [{"uuid": "e2ef0000000000000000000000000201", "name": "Machines",
+          "type": "Marketplace.Slurm", "plugin_options": {
+            "username_generation_policy": "service_provider",
+            "service_provider_can_create_offering_user": true}}],
+          "offering_users": [{"username": "", "state": "Requested"}]})"
+  ));
+  const auto state = [&] {
+    return old.portal("marketplace-offering-users/")[0]["state"].string_or("none");
+  };
+  ASSERT_EQ(state(), "Requested");
+  const std::string usual = read_file(old.s.config_file());
+  std::string off = usual;
+  replace(off, "    backend_type:", "    username_management_backend: \"\"\n    backend_type:");
+  write_file(old.s.config_file(), off);
+  const agent_run none = old.with_plugins("waldur_sync_offering_users");
+  EXPECT_EQ(none.exit_code, 0) << none.log;
+  EXPECT_THAT(none.log, HasSubstr("nothing to do: username_management_backend is off"));
+  EXPECT_EQ(state(), "Requested");
+  write_file(old.s.config_file(), usual);
+  const agent_run run = old.with_plugins("waldur_sync_offering_users");
+  EXPECT_EQ(run.exit_code, 0) << run.log;
+  EXPECT_EQ(state(), "Creating") << run.log;
+}
+
 TEST(dropin, wrong_usage_ends_with_two_under_every_name) {
   const old_site old;
   for (const char* name :
