@@ -422,6 +422,9 @@ opened(std::unique_ptr<Session> s, const std::string& where) {
 base::result<std::unique_ptr<stomp_session>> stomp_session::connect(
     stomp_options options, stomp_message_handler on_message, stomp_end_handler on_end
 ) {
+  if (auto r = check_options(options); !r) {
+    return r.error();
+  }
   const std::string where = endpoint_text(options);
   try {
     if (!options.use_tls) {

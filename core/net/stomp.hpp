@@ -52,7 +52,7 @@ struct stomp_message {
 //              answer to SUBSCRIBE, as RabbitMQ's web-stomp does without saying why
 //   permanent  any other ERROR frame, a certificate that is not trusted, a path that is no
 //              WebSocket, another version of STOMP, a message beyond the limit
-//   invalid    a setting that cannot be used: CA file, characters in login or passcode
+//   invalid    a setting that cannot be used: CA file; characters in host, path, login, passcode
 //   transient  network, heart-beats missing, broker going down or busy, not STOMP, a proxy
 //   cancelled  close() was called, or stop_requested said so
 // The message names host and reason, never the passcode.

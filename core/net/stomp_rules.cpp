@@ -88,6 +88,26 @@ constexpr std::array known_errors{
 
 } // namespace
 
+base::result<void> check_options(const stomp_options& options) {
+  const auto is_plain = [](std::string_view text, char lowest) {
+    return std::all_of(text.begin(), text.end(), [lowest](char c) {
+      return static_cast<unsigned char>(c) >= static_cast<unsigned char>(lowest) && c != 0x7f;
+    });
+  };
+  const bool is_path = options.path.starts_with('/') && is_plain(options.path, '!');
+  if (is_path && !options.host.empty() && is_plain(options.host, '!') &&
+      is_plain(options.user_agent, ' ')) {
+    return {};
+  }
+  return base::error{
+      .code = error_code::invalid,
+      .message = is_path
+                     ? "event stream: the host (or user agent) is empty or has blanks or control "
+                       "characters; check the settings"
+                     : "event stream: the path must begin with / and have no blanks or control "
+                       "characters; check the settings"};
+}
+
 stomp_frame connect_frame(const stomp_options& options) {
   const std::string wish =
       std::to_string(std::max(options.heartbeat.count(), milliseconds::rep{0}));

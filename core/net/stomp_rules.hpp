@@ -19,6 +19,9 @@ struct stomp_beats {
   friend bool operator==(const stomp_beats&, const stomp_beats&) = default;
 };
 
+// `invalid`: a host, path or user agent that would not fit into the request they go into.
+base::result<void> check_options(const stomp_options& options);
+
 inline constexpr std::string_view subscribe_receipt = "subscribe";
 inline constexpr std::string_view disconnect_receipt = "disconnect";
 

@@ -36,6 +36,26 @@ TEST(stomp_words, connect_names_version_host_login_and_heart_beats) {
   EXPECT_EQ(connect_frame(o).get("heart-beat"), "0,0");
 }
 
+TEST(stomp_words, refuses_a_host_or_path_that_would_change_the_request) {
+  stomp_options good;
+  good.host = "broker.example";
+  good.user_agent = "site agent/2";
+  EXPECT_TRUE(check_options(good));
+  std::vector<stomp_options> bad(7, good);
+  bad[0].host = "";
+  bad[1].host = "a\r\nX: y";
+  bad[2].path = "";
+  bad[3].path = "ws";
+  bad[4].path = "/a b";
+  bad[5].path = "/a\r\nX: y";
+  bad[6].user_agent = "a\nb";
+  for (const stomp_options& o : bad) {
+    const auto checked = check_options(o);
+    ASSERT_FALSE(checked) << o.host << o.path;
+    EXPECT_EQ(checked.error().code, error_code::invalid);
+  }
+}
+
 TEST(stomp_words, subscribes_to_the_brokers_own_queue) {
   const auto one = subscribe_frame("consumer_1/2", 1);
   EXPECT_EQ(one.get("destination"), "/amq/queue/consumer_1%2F2");
