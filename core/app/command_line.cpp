@@ -308,7 +308,7 @@ void describe_commands(CLI::App& app, command_line& made) {
           false},
       reader{
           "sync-offering-users",
-          "Generate usernames of offering users, once",
+          "Take on offering users that wait, once",
           command::sync_offering_users,
           true,
           false},
