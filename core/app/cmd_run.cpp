@@ -99,7 +99,8 @@ void wait_for_end(
     const sigset_t& set,
     const std::atomic<bool>& ended,
     std::stop_source& stop,
-    const std::function<void()>& reload
+    const std::function<void()>& reload,
+    log_shipping* shipping
 ) {
   const observe::logger log("agent");
   std::optional<base::steady_time> asked;
@@ -114,6 +115,9 @@ void wait_for_end(
     }
     if (asked && base::real_clock().steady() - *asked > grace) {
       log.warning("work did not stop in time; leaving, the next start finds what it made");
+      if (shipping != nullptr) {
+        shipping->finish();
+      }
       (void)std::fflush(nullptr);
       std::_Exit(exit_fine);
     }
@@ -219,11 +223,12 @@ int run_agent(const command_line& line) {
       fine = agent.run();
       ended = true;
     });
-    wait_for_end(signals, ended, stop, [&reloads] {
+    const auto reload = [&reloads] {
       if (reloads) {
         reloads->request();
       }
-    });
+    };
+    wait_for_end(signals, ended, stop, reload, shipping.get());
   }
   observe::logger("agent").info("agent ended");
   if (stop.stop_requested()) {

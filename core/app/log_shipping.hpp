@@ -29,6 +29,9 @@ public:
   // next start of the process on.
   void use(const config::agent_config& config);
 
+  // For an end of the process without destructors; takes at most two seconds. [any thread]
+  void finish() { shipper_->finish(); }
+
 private:
   base::result<void> send(
       const std::string& topic,

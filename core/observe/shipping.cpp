@@ -66,16 +66,19 @@ log_shipper::log_shipper(shipping_options options, send_function send)
 }
 
 log_shipper::~log_shipper() {
-  set_log_tap({});
-  {
-    std::unique_lock lock(mutex_);
-    is_ending_ = true;
-    changed_.notify_all();
-    if (!changed_.wait_for(lock, options_.farewell, [this] { return is_over_; })) {
-      give_up_.request_stop();
-    }
-  }
+  finish();
   thread_.join();
+}
+
+void log_shipper::finish() {
+  set_log_tap({});
+  std::unique_lock lock(mutex_);
+  is_ending_ = true;
+  changed_.notify_all();
+  if (!changed_.wait_for(lock, options_.farewell, [this] { return is_over_; })) {
+    lock.unlock();
+    give_up_.request_stop();
+  }
 }
 
 void log_shipper::forget_refusals() {

@@ -50,6 +50,10 @@ public:
   log_shipper(const log_shipper&) = delete;
   log_shipper& operator=(const log_shipper&) = delete;
 
+  // What the destructor does, for a process that ends without it: no line is taken any more, what
+  // is there is shipped, and the caller waits for it. A second call does nothing. [any thread]
+  void finish();
+
   // Topics that had no receiver may have one now: after a reload. [any thread]
   void forget_refusals();
 

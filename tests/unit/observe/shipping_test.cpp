@@ -136,6 +136,16 @@ TEST_F(shipping, sends_lines_with_their_fields_to_the_topic_they_are_about) {
   EXPECT_THAT(there_.lines(""), ElementsAre("orders: about nobody"));
 }
 
+TEST_F(shipping, is_finished_once_when_nothing_is_destroyed) {
+  log_shipper shipper(lazy(), there_.function());
+  logger("x").error("one");
+  shipper.finish();
+  EXPECT_THAT(there_.lines(""), ElementsAre("x: one"));
+  logger("x").error("two");
+  shipper.finish();
+  EXPECT_THAT(there_.lines(""), ElementsAre("x: one"));
+}
+
 TEST_F(shipping, keeps_secrets_out) {
   base::global_redactor().protect("shipped-secret");
   {
