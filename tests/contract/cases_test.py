@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds tests/cases.md against the tests it names and the list of cases, where that is at hand.
+"""Holds tests/cases.md and tests/failures.md against the tests they name and the list of cases, where that is at hand.
 
 usage: cases_test.py CASES_PAGE TESTS_DIR LIST_OF_CASES
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 page, tests, listed = sys.argv[1:]
-areas = "LEAK HANG THR NAME IMG NET CRED SEC CRASH DEL CONC USE TIME".split()
+areas = "LEAK HANG THR NAME IMG NET CRED SEC CRASH DEL CONC USE TIME ORD EVT CONF".split()
 
 rows = {}
 with open(page, encoding="utf-8") as f:
@@ -16,6 +16,9 @@ with open(page, encoding="utf-8") as f:
         if case in rows:
             sys.exit(f"{case} is in the table twice")
         rows[case] = text
+
+with open(os.path.join(os.path.dirname(page), "failures.md"), encoding="utf-8") as f:
+    failures = dict(re.findall(r"^\| ([FC]\d+) \| .+ \| (.+) \|$", f.read(), re.M))
 
 suites = {}
 macro = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
@@ -36,6 +39,11 @@ def exists(wanted):
 
 problems = [f"{case}: no test is called {name}"
             for case, text in rows.items() for name in re.findall(r"`([a-z_0-9.]+)`", text) if not exists(name)]
+problems += [f"{row}: no test is called {name}"
+             for row, text in failures.items() for name in re.findall(r"`([A-Za-z_0-9.]+)`", text)
+             if name != "integration.matrix" and not exists(name)]
+problems += [f"{row}: no row, or one without a test" for row in [f"F{n}" for n in range(1, 57)] + [f"C{n}" for n in range(1, 13)]
+             if "`" not in failures.get(row, "")]
 problems += [f"{case}: the case has a test of its name, which the table does not name" for case in rows
              if exists("case_" + case.lower().replace("-", "_"))
              and "case_" + case.lower().replace("-", "_") not in rows[case]]
