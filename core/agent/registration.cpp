@@ -13,7 +13,6 @@ constexpr std::chrono::minutes interval{5};
 constexpr std::chrono::minutes show_again{9};
 constexpr std::chrono::hours complaint_interval{1};
 constexpr std::chrono::milliseconds between_requests{50};
-constexpr std::chrono::seconds tick{1};
 
 class client_registry final : public registry {
 public:
@@ -128,6 +127,8 @@ registrar::~registrar() = default;
 void registrar::add(registration& r) {
   const std::lock_guard lock(mutex_);
   due_.emplace(&r, env_.clock.steady());
+  ++ticks_;
+  changed_.notify_all();
   if (!thread_.joinable()) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
@@ -139,9 +140,14 @@ void registrar::remove(registration& r) {
   changed_.wait(lock, [&] { return current_ != &r; });
 }
 
+void registrar::tick() {
+  const std::lock_guard lock(mutex_);
+  ++ticks_;
+  changed_.notify_all();
+}
+
 registration* registrar::take_due() {
   const base::steady_time now = env_.clock.steady();
-  const std::lock_guard lock(mutex_);
   std::erase_if(silent_until_, [&](const auto& s) { return s.second <= now; });
   auto first = due_.end();
   for (auto at = due_.begin(); at != due_.end(); ++at) {
@@ -159,23 +165,24 @@ registration* registrar::take_due() {
 }
 
 void registrar::run(const std::stop_token& stop) {
-  const auto ends = [&] { return stop.stop_requested() || env_.stop.stop_requested(); };
-  while (!ends()) {
+  const auto pace = [&] { env_.waits.wait_for(between_requests, stop); };
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested() && !env_.stop.stop_requested()) {
     registration* const next = take_due();
     if (next == nullptr) {
-      env_.waits.wait_for(tick, stop);
+      const std::uint64_t seen = ticks_;
+      changed_.wait(lock, stop, [&] { return ticks_ != seen; });
       continue;
     }
-    const bool answered = next->renew([&] { env_.waits.wait_for(between_requests, stop); });
-    {
-      const std::lock_guard lock(mutex_);
-      if (!answered) {
-        silent_until_[next->waldur_address()] = env_.clock.steady() + interval;
-      }
-      current_ = nullptr;
+    lock.unlock();
+    const bool answered = next->renew(pace);
+    pace();
+    lock.lock();
+    if (!answered) {
+      silent_until_[next->waldur_address()] = env_.clock.steady() + interval;
     }
+    current_ = nullptr;
     changed_.notify_all();
-    env_.waits.wait_for(between_requests, stop);
   }
 }
 

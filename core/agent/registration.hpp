@@ -11,6 +11,7 @@
 #include "core/waldur/client.hpp"
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -115,17 +116,20 @@ public:
   void add(registration& r);
   // Waits for its request under way, if any. [any thread]
   void remove(registration& r);
+  // Time has passed: looks whether something is due. [any thread]
+  void tick();
 
 private:
   void run(const std::stop_token& stop);
-  registration* take_due();
+  registration* take_due(); // needs the lock
 
   const environment& env_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::map<registration*, base::steady_time> due_;
   std::map<std::string, base::steady_time> silent_until_; // by address
   registration* current_ = nullptr;
+  std::uint64_t ticks_ = 0;
   std::jthread thread_;
 };
 

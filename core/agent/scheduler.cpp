@@ -162,6 +162,7 @@ void agent::run_on() {
       let_go();
       find_due();
       hand_out();
+      registrar_.tick();
       env_.pause(tick);
     }
   }
