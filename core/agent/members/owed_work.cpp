@@ -50,7 +50,7 @@ void owed_work::owe_everything(std::optional<std::chrono::milliseconds> pause) {
 
 void owed_work::settle_everything(base::steady_time start) {
   const std::lock_guard lock(mutex_);
-  if (everything_ && everything_->asked <= start) {
+  if (everything_ && everything_->asked < start) {
     everything_.reset();
   }
 }

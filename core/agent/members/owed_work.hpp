@@ -23,7 +23,7 @@ public:
   void settle(const base::uuid& resource);
   // A pass over everything, not before `pause`; without one the doubling pauses.
   void owe_everything(std::optional<std::chrono::milliseconds> pause = std::nullopt);
-  // What was asked for after `start` stays.
+  // What was asked for at `start` or later stays.
   void settle_everything(base::steady_time start);
 
   // Those that exist no longer, or are somebody else's business now, go.

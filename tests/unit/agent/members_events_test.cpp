@@ -109,6 +109,19 @@ TEST_F(member_events_test, offering_users_who_come_in_crowds_share_one_pass) {
   EXPECT_FALSE(m.next_due());
 }
 
+TEST_F(member_events_test, a_user_who_comes_during_a_pass_is_not_forgotten_with_its_end) {
+  w.persons.add_user(11, "OK", "alice");
+  bool first = true;
+  w.waldur.before("list_resources", [&] {
+    if (std::exchange(first, false)) {
+      w.clock.advance(std::chrono::seconds(1));
+      EXPECT_TRUE(m.on_offering_user(uuid_of(11)));
+    }
+  });
+  EXPECT_TRUE(m.run());
+  EXPECT_TRUE(m.next_due());
+}
+
 TEST_F(member_events_test, a_deleted_offering_user_is_no_failure) {
   EXPECT_TRUE(m.on_offering_user(uuid_of(99)));
 }

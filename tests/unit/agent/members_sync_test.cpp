@@ -388,6 +388,18 @@ TEST_F(member_sync_test, r11_the_whole_truth_is_reported_when_it_changed) {
   EXPECT_THAT(w.persons.writes().back(), HasSubstr(one + " login-alice=synced login-bob=synced"));
 }
 
+TEST_F(member_sync_test, r11_a_user_who_got_in_after_all_is_no_error_any_more) {
+  want_reports();
+  w.persons.add_member(11, "alice");
+  w.keep_users(1);
+  w.broken = {"alice"};
+  run();
+  EXPECT_EQ(w.persons.reports[uuid_of(1)].at(0).state, "error");
+  w.keep_users(1, {"alice"}); // by somebody else, or the answer was wrong
+  run();
+  EXPECT_EQ(w.persons.reports[uuid_of(1)].at(0).state, "synced");
+}
+
 TEST_F(member_sync_test, r11_nothing_is_reported_where_the_offering_does_not_want_it) {
   w.persons.add_member(11, "alice");
   w.keep_users(1);
