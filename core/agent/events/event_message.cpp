@@ -33,9 +33,6 @@ read_message(const net::stomp_message& message, std::string_view queue_type) {
     return bad("the body has no object_type");
   }
   out.body = *std::move(body);
-  if (const auto found = message.headers.find("x-message-id"); found != message.headers.end()) {
-    out.digest = found->second;
-  }
   return out;
 }
 

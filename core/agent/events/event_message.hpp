@@ -17,7 +17,6 @@ namespace siteagent::agent {
 struct event_message {
   std::string object_type; // "order", "resource", ...; perhaps one we do not know
   base::json body;         // an object
-  std::string digest;      // of the content, by the sender; "" = none
 
   // The member as a uuid; nullopt when it is absent, null or something else.
   std::optional<base::uuid> uuid_at(std::string_view member) const;

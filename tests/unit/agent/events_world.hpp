@@ -198,17 +198,12 @@ public:
   }
 
   // Delivers over the last connection; the ack id is the running number.
-  std::string deliver(const base::json& body, const std::string& digest = "") {
-    return deliver_text(body.dump(), digest);
-  }
+  std::string deliver(const base::json& body) { return deliver_text(body.dump()); }
 
-  std::string deliver_text(const std::string& body, const std::string& digest = "") {
+  std::string deliver_text(const std::string& body) {
     net::stomp_message message;
     message.body = body;
     message.ack = "ack-" + std::to_string(++delivered_);
-    if (!digest.empty()) {
-      message.headers["x-message-id"] = digest;
-    }
     const std::string id = message.ack;
     last().on_message(std::move(message));
     return id;
