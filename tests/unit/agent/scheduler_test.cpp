@@ -397,8 +397,8 @@ protected:
   void during_create(std::function<void()> what) {
     w.cloud->on(
         operation::create_resource,
-        [this, what = std::move(what), once = false](const auto& request, const auto&) mutable {
-          if (!std::exchange(once, true)) {
+        [this, what = std::move(what)](const auto& request, const auto&) {
+          if (!has_begun.exchange(true)) {
             what();
           }
           w.cloud->put_machine(request.idempotency_key == uuid_of(1001).hex() ? 1001 : 1002);
@@ -411,6 +411,7 @@ protected:
   std::vector<std::string> states() { return {w.waldur.state_of(1), w.waldur.state_of(2)}; }
 
   config::agent_config changed;
+  std::atomic<bool> has_begun{false};
 };
 
 TEST_F(reload_test, an_offering_that_left_ends_what_it_began_and_begins_nothing) {
