@@ -54,6 +54,8 @@ void log_buffer::remove(const std::vector<log_record>& taken) {
     if (next != records_.end() && next->number == r.number) {
       bytes_ -= cost_of(*next);
       next = records_.erase(next);
+    } else if (dropped_ > 0) {
+      --dropped_;
     }
   }
 }

@@ -34,7 +34,7 @@ public:
   std::vector<std::string> topics() const;
   // The oldest of a topic; they stay.
   std::vector<log_record> front(const std::string& topic, std::size_t most) const;
-  // Removes what front() gave, as far as it is still there.
+  // Removes what front() gave, which has arrived: what was dropped meanwhile is no loss after all.
   void remove(const std::vector<log_record>& taken);
 
   // Records dropped since the last call.

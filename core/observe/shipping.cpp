@@ -121,10 +121,10 @@ bool log_shipper::rest(std::chrono::milliseconds time) {
   return !changed_.wait_for(lock, time, [this] { return is_ending_; });
 }
 
-void log_shipper::add_loss_record() {
-  const std::lock_guard lock(inbox_->mutex);
-  if (const std::uint64_t lost = inbox_->buffer.take_dropped(); lost > 0) {
-    inbox_->buffer.add(
+// Only where something got through: a full buffer would drop the news of the loss, too.
+void log_shipper::add_loss_record(log_buffer& to) {
+  if (const std::uint64_t lost = to.take_dropped(); lost > 0) {
+    to.add(
         {base::real_clock().wall(),
          level::warning,
          "shipping",
@@ -139,7 +139,6 @@ void log_shipper::add_loss_record() {
 // waits, and the oldest of it makes room. Each pass begins with another topic, and one that cannot
 // be shipped takes its time only once, so that a server that is down does not starve the others.
 void log_shipper::pass(bool is_last) {
-  add_loss_record();
   std::vector<std::string> topics;
   {
     const std::lock_guard lock(inbox_->mutex);
@@ -192,6 +191,9 @@ log_shipper::fate log_shipper::ship(const std::string& topic, bool is_patient) {
   }
   const std::lock_guard lock(inbox_->mutex);
   inbox_->buffer.remove(records);
+  if (is_wanted) {
+    add_loss_record(inbox_->buffer);
+  }
   return is_wanted ? fate::shipped : fate::dropped;
 }
 

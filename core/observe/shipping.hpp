@@ -80,7 +80,7 @@ private:
   bool rest(std::chrono::milliseconds time);
   void tell_of_waiting(const base::error& why, const std::string& topic);
   void tell_of_loss(const base::error& why, const std::string& topic, std::size_t records);
-  void add_loss_record();
+  static void add_loss_record(log_buffer& to);
 
   const shipping_options options_;
   const send_function send_;
