@@ -171,6 +171,16 @@ TEST(order_book, keeps_only_what_waldur_lists) {
   EXPECT_TRUE(book.memory_of(uuid_of(2))->pending);
 }
 
+TEST(order_book, keeps_what_somebody_works_on_whatever_the_list_says) {
+  base::manual_clock clock;
+  order_book book(clock);
+  auto in_hand = book.memory_of(uuid_of(1)); // of an order that is younger than the list
+  book.keep_only({});
+  in_hand->pending.emplace();
+  in_hand.reset();
+  EXPECT_TRUE(book.memory_of(uuid_of(1))->pending);
+}
+
 TEST(circuit, probes_with_growing_pauses) {
   base::manual_clock clock;
   circuit c(clock);
