@@ -93,8 +93,8 @@ typedef struct sagent_resource_backend {
 
   /* M. Usage of many resources. Body: resources, components, "period":{"year":2026,"month":11},
    * "timezone". Emits per resource {"uuid","measured":false} or {"uuid","measured":true,
-   * "total":{"cpu":"2"},"users":{"<username>":{"cpu":"1"}}?}, divided by unit_factor. What cannot be
-   * measured is left out, never zero. Budget 10 min. */
+   * "total":{"cpu":"2"},"users":{"<username>":{"cpu":"1"}}?}, divided by unit_factor. What
+   * cannot be measured is left out, never zero. Budget 10 min. */
   sagent_method report_usage;
 
   /* M. Everything that carries these tags. Body: tags, uuid_tag, "objects": bool, "prices": bool.
