@@ -26,6 +26,7 @@
 #include <exception>
 #include <future>
 #include <mutex>
+#include <pthread.h>
 #include <stdexcept>
 #include <variant>
 
@@ -591,11 +592,18 @@ void initialise_process() {
     setenv("SSL_CERT_DIR", "/etc/ssl/certs", 0);
   }
   std::signal(SIGPIPE, SIG_IGN);
+  // The pool's threads block signals themselves, but only once they run: until then one of them
+  // might take a signal that the program waits for elsewhere.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     crossplat::threadpool::initialize_with_threads(4);
   } catch (const std::exception&) {
     // The pool runs already; it serves with another number of threads too.
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 } // namespace siteagent::net
