@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one agent process carries: memory, threads and idle work with many offerings, and orders a minute.
 
-usage: agent_bench.py BIN_DIR PLUGIN_DIR [OFFERINGS] [ORDERS]
+usage: agent_bench.py BIN_DIR PLUGIN_DIR [OFFERINGS[,OFFERINGS...]] [ORDERS]
 
 waldur-emulator is Waldur, the null plugin the cloud, so that the figures are the agent's own. Prints a table, asserts
 nothing.
