@@ -322,6 +322,44 @@ TEST_F(waldur_client, renews_the_access_token_once_after_a_401_also_for_writes) 
   EXPECT_THAT(refused.error().message, HasSubstr("still no: ***"));
 }
 
+TEST_F(waldur_client, reads_a_refused_token_again_where_it_lies_also_for_writes) {
+  int reads = 0;
+  options.read_secret_again = [&]() -> base::result<base::secret> {
+    ++reads;
+    return base::secret("token-of-today");
+  };
+  http->expect(answer(401, R"({"detail":"Invalid token."})"));
+  http->expect(answer(200, "{}"));
+  EXPECT_TRUE(waldur().set_state_done(order_id).has_value());
+  EXPECT_EQ(header_of(request(1), "Authorization"), "Token token-of-today");
+
+  // The one that is there is refused, too: no second attempt.
+  http->expect(answer(401));
+  EXPECT_EQ(waldur().set_state_done(order_id).error().code, error_code::auth);
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(http->requests.size(), 3U);
+}
+
+TEST_F(waldur_client, a_token_that_cannot_be_read_again_is_refused_as_before) {
+  options.read_secret_again = []() -> base::result<base::secret> {
+    return base::error{error_code::invalid, "no such file"};
+  };
+  http->expect(answer(401));
+  EXPECT_EQ(waldur().set_state_done(order_id).error().code, error_code::auth);
+}
+
+TEST_F(waldur_client, reads_a_refused_client_secret_again_and_asks_once_more) {
+  use_oidc();
+  options.read_secret_again = [] {
+    return base::result<base::secret>(base::secret("secret-of-today"));
+  };
+  http->expect(answer(401, R"({"error":"invalid_client"})"));
+  http->expect(answer(200, token_body));
+  http->expect(answer(200, "{}"));
+  EXPECT_TRUE(waldur().set_state_done(order_id).has_value());
+  EXPECT_THAT(request(1).body, HasSubstr("client_secret=secret-of-today"));
+}
+
 TEST_F(waldur_client, reports_a_refusal_of_the_token_endpoint_without_the_secret) {
   use_oidc();
   http->expect(answer(401, R"({"error":"invalid_client","error_description":"bad oidc-secret+/="})")
