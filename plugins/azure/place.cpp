@@ -112,6 +112,19 @@ base::result<place> choose_machine(
   if (!listed && listed.error().code != base::error_code::not_found) {
     return listed.error();
   }
+  if (!listed) {
+    // What is missing will be made, and making a group that exists overwrites its tags: ask twice.
+    auto read = cloud.resources().group(call, group);
+    if (!read) {
+      return read.error();
+    }
+    if (*read) {
+      return base::error{
+          .code = base::error_code::transient,
+          .message = "list resource group " + group +
+                     ": said to be missing, and its read says that it exists; asked again later"};
+    }
+  }
   std::map<std::string, base::json> members;
   std::set<std::string> seen;
   if (listed) {

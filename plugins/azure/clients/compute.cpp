@@ -33,6 +33,13 @@ std::string capability(const base::json& sku, std::string_view name) {
   return "";
 }
 
+// Lists of images are bare arrays; some gateways wrap them. Null: the answer is no list, which says
+// nothing about what exists.
+const base::json* image_list(const base::json& body) {
+  const base::json& list = body.is_array() ? body : body["value"];
+  return list.is_array() ? &list : nullptr;
+}
+
 std::int64_t whole(std::string_view text) {
   const auto value = base::decimal::parse(text);
   return value ? value->to_int64().value_or(0) : 0;
@@ -245,10 +252,14 @@ base::result<std::string> compute_client::latest_version(
     const bool missing = r.error().code == base::error_code::not_found || why == reason::image;
     return missing ? no_such_image(call, location, image) : r.error();
   }
-  // A bare array; some gateways wrap it.
-  const base::json& list = r->body.is_array() ? r->body : r->body["value"];
+  const base::json* list = image_list(r->body);
+  if (list == nullptr) {
+    return base::error{
+        .code = base::error_code::transient,
+        .message = what + ": the answer is no list of versions; it is asked for again later"};
+  }
   std::string best;
-  for (const base::json& v : list.items()) {
+  for (const base::json& v : list->items()) {
     const std::string name = v["name"].string_or("");
     if (best.empty() || version_less(best, name)) {
       best = name;
@@ -273,10 +284,10 @@ base::error compute_client::no_such_image(
       ) + version_query(compute_version),
       "list image skus"
   );
-  if (skus) {
-    const base::json& list = skus->body.is_array() ? skus->body : skus->body["value"];
+  const base::json* list = skus ? image_list(skus->body) : nullptr;
+  if (list != nullptr) {
     std::vector<std::string> names;
-    for (const base::json& s : list.items()) {
+    for (const base::json& s : list->items()) {
       if (names.size() < 8) {
         names.push_back(s["name"].string_or(""));
       }

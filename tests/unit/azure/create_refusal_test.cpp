@@ -85,6 +85,25 @@ TEST_F(azure_create, a_missing_shared_group_is_made_without_the_resources_tag) {
   EXPECT_EQ(arm.get(group_id("shared"))["tags"].find(uuid_tag), nullptr);
 }
 
+TEST_F(azure_create, a_shared_group_falsely_said_to_be_missing_is_not_written) {
+  shared_group();
+  arm.script(
+      {"GET",
+       "/resourceGroups/shared/resources?",
+       1,
+       0,
+       false,
+       404,
+       fake_arm::error_text("ResourceGroupNotFound"),
+       {}}
+  );
+  const fake_call call = create();
+  EXPECT_EQ(call.code / 100, 1) << call.code << " " << call.message;
+  EXPECT_EQ(arm.writes().size(), 0U);
+  ASSERT_EQ(create().code, SAGENT_OK);
+  EXPECT_EQ(arm.count_requests("PUT", "/resourceGroups/shared?"), 0U);
+}
+
 class azure_create_given_up : public azure_create,
                               public testing::WithParamInterface<const char*> {};
 

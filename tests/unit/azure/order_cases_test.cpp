@@ -37,6 +37,15 @@ TEST_F(azure_cases, case_img_01_without_capabilities_azures_400_is_final_and_cle
   expect_clean_up();
 }
 
+TEST_F(azure_cases, an_answer_that_is_no_list_of_images_is_asked_for_again) {
+  for (const char* text : {"{}", R"({"value":{"x":1}})", "7"}) {
+    arm.script({"GET", "/versions?", 1, 0, false, 200, text, {}});
+    const fake_call call = create();
+    EXPECT_EQ(call.code / 100, 1) << text << " " << call.code << " " << call.message;
+    EXPECT_TRUE(arm.writes().empty()) << text;
+  }
+}
+
 TEST_F(azure_cases, case_img_02_a_missing_image_is_explained_and_latest_is_recorded) {
   arm.script(
       {"GET",
