@@ -106,7 +106,7 @@ struct event_queue {
 // What an agent's identity shows of the process behind it.
 struct agent_build {
   std::string version;
-  std::string last_restarted; // RFC 3339, of the process
+  std::string last_restarted;                                         // RFC 3339, of the process
   std::vector<std::pair<std::string, std::string>> dependencies = {}; // package, version
 };
 

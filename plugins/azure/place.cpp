@@ -118,11 +118,13 @@ base::result<place> choose_machine(
     if (!read) {
       return read.error();
     }
-    if (*read) {
-      return base::error{
-          .code = base::error_code::transient,
-          .message = "list resource group " + group +
-                     ": said to be missing, and its read says that it exists; asked again later"};
+    if (*read) { // falsely missed, or another order just made it
+      listed = cloud.resources().members(call, group);
+      if (!listed) {
+        base::error e = std::move(listed).error();
+        e.code = base::error_code::transient; // also when it is "missing" again: nobody knows
+        return e;
+      }
     }
   }
   std::map<std::string, base::json> members;

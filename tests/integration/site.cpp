@@ -228,7 +228,7 @@ std::string site::default_offering_yaml(
          "      default_size: Standard_B1s\n"           //
          "      default_image: Canonical:0001-com-ubuntu-server-jammy:22_04-lts:latest\n" +
          ranges + options_.settings + //
-         options_.keys +            //
+         options_.keys +              //
          "    backend_components:\n"  //
          "      cpu: {measured_unit: Cores, unit_factor: 1, accounting_type: limit, label: CPU}\n"
          "      ram: {measured_unit: MiB, unit_factor: 1, accounting_type: limit, label: RAM}\n"

@@ -143,9 +143,9 @@ TEST_F(waldur_and_rabbitmq, keeps_the_order_of_many_messages_and_the_bytes_of_ea
   ASSERT_EQ(registered.status, 201) << registered.text;
   listener l(registered.body, agent_token);
   ASSERT_FALSE(l.refused()) << l.refused()->message;
-  const json hostile =
-      json::object({{"queue", registered.body["queue_name"]}, {"body_base64", "ADx4PgA="}} // 00 < x > 00
-      );
+  const json hostile = json::object(
+      {{"queue", registered.body["queue_name"]}, {"body_base64", "ADx4PgA="}} // 00 < x > 00
+  );
   EXPECT_EQ(staff->post("/_emu/publish", hostile).status, 200);
   const json many = json::object(
       {{"offering", offering_uuid},

@@ -353,9 +353,11 @@ void proxy_server::serve_socks(link& c) {
     const std::string user = c.take(static_cast<unsigned char>(c.take(2)[1]));
     const std::string password = c.take(static_cast<unsigned char>(c.take(1)[0]));
     const bool is_right = user == options_.user && password == options_.password;
+    if (!is_right) {
+      note("login refused"); // before the client can know
+    }
     c.say(std::string{'\x01', is_right ? '\x00' : '\x01'});
     if (!is_right) {
-      note("login refused");
       return;
     }
   }
