@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,9 @@ namespace siteagent::net::test {
 class stomp_fixture : public testing::Test {
 protected:
   using peer_script = std::function<void(web_socket_peer&, connection&)>;
+
+  // As every program does first: a peer that hung up is an error and no signal.
+  stomp_fixture() { std::signal(SIGPIPE, SIG_IGN); }
 
   // `script` plays every connection from its first byte.
   void serve(hostile_server::script script, const tls_server& tls = {}) {
