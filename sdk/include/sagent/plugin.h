@@ -129,8 +129,10 @@ struct sagent_call {
   void (*fail)(const sagent_call* call, const sagent_error_info* info);
   /* Called before and after each cloud write and between polls with
    * {"phase":"before|after|poll","verb":"put|post|delete|patch","kind":"virtual-machine",
-   *  "id":"...","percent":60,"request_id":"..."}. Non-zero: stop, leave everything as it is and
-   * return that code. */
+   *  "id":"...","percent":60,"request_id":"..."}, and before a wait that the cloud's own limits
+   * impose with {"phase":"wait","reason":"throttled","class":"which calls wait, for people",
+   *  "for_ms":30000}: the host shows it until that time has passed or the next checkpoint comes.
+   * Non-zero: stop, leave everything as it is and return that code. */
   sagent_code (*checkpoint)(const sagent_call* call, const char* json, uint64_t len);
 };
 
