@@ -87,7 +87,8 @@ typedef struct sagent_host sagent_host;
 typedef struct sagent_request {
   uint32_t struct_size;
   uint32_t flags;             /* SAGENT_REQ_* */
-  sagent_str target;          /* backend id of the resource; empty when none */
+  sagent_str target;          /* backend id of the resource; in create and validate_settings the id
+                                 of the extension; empty when none */
   sagent_str body;            /* one JSON object; its members are named at each slot */
   sagent_str idempotency_key; /* set for mutating calls: the resource's uuid, 32 hex digits; the
                                  same for every retry, also after a restart of the host */
@@ -163,9 +164,10 @@ typedef struct sagent_plugin {
   const char* id;              /* [a-z][a-z0-9-]{0,31}; equals the file stem */
   const char* version;         /* free form, for people */
   const char* vendor;          /* free form, for people */
-  /* Make an instance. request->body is the settings object, already validated and converted by
-   * the schema. Cheap: no network, no threads that outlive destroy. *out is set iff SAGENT_OK.
-   * [worker] */
+  /* Make an instance of one extension, request->target: only that extension's methods are called
+   * on it, so a plugin that offers one may ignore the name. request->body is the settings object,
+   * already validated and converted by that extension's schema. Cheap: no network, no threads that
+   * outlive destroy. *out is set iff SAGENT_OK. [worker] */
   sagent_code (*create
   )(const sagent_host* host,
     const sagent_call* call,
