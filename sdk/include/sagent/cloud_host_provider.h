@@ -9,10 +9,10 @@
  *
  * Settings of an instance (request->body of create), checked by the plugin's schema for this
  * extension and then by validate_settings, offline:
- *   {"bindings":{"<key>":"text" or ["text"]},          keys of describe, declared ones only
- *    "credentials":{"control":{"<field>":"text"},"billing":{...}},   absent = none stored
- *    "options":{...},                                  the provider's section of the profile,
- * without bindings and the credit floor; verbatim
+ *   {"bindings":{"<key>":"text" or ["text"]},    keys of describe, declared ones only
+ *    "credentials":{"control":{"<field>":"text"},"billing":{...}},    absent = none stored
+ *    "options":{...},        the provider's section of the profile without bindings and the credit
+ *                            floor; verbatim
  *    "limits":{"operation_s":1200,"rollback_retry_s":240,"poll_ms":5000}}
  * Fields named in "secret_fields" of describe arrive as references to read through
  * sagent.secrets/1 (services.h). A plugin reads no file and no environment of its own.
@@ -54,16 +54,25 @@ typedef struct sagent_cloud_host_provider {
   uint32_t reserved;
 
   /* M. Static JSON text, needs no instance and does no I/O [any-thread]:
-   * {"display_name":"Name",                     for sentences
-   *  "bindings":[{"key","env","list":bool?}],   all required, in the order refusals print them;
-   * keys are relative to the provider's section of the profile; env: the variable that overrides it
+   * {"display_name":"Name",
+   *  "bindings":[{"key","env","list":bool?}],
    *  "optional_bindings":[{"key","env","list":bool?}],
-   *  "login_binding":"key",                     which binding is the login account
-   *  "locations_binding":"key"?,                which optional binding lists the configured
-   * locations "reserved_logins":["root",...], "address_families":["ipv4"],"admits_private":bool,
-   *  "user_data_max_bytes":65535,"name_max":64,"key_types":["ed25519"],
-   *  "credentials":{"control":{"item","item_env","fields":[..],"secret_fields":[..]},"billing":{..}}}
-   * item: the credential store's item; item_env: the variable that names another. */
+   *  "login_binding":"key",
+   *  "locations_binding":"key"?,
+   *  "reserved_logins":["root",...],
+   *  "address_families":["ipv4"],
+   *  "admits_private":bool,
+   *  "user_data_max_bytes":65535,
+   *  "name_max":64,
+   *  "key_types":["ed25519"],
+   *  "credentials":{"control":{"item","item_env","fields":[..],"secret_fields":[..]},
+   *                 "billing":{..}}}
+   * display_name: for sentences. bindings: all required, in the order refusals print them; keys are
+   * relative to the provider's section of the profile; env: the variable that overrides it, ""
+   * for none. login_binding: which required binding is the login account. locations_binding: which
+   * optional binding lists the configured locations. item: the credential store's item; item_env:
+   * the variable that names another, "" for none. fields: what is handed over of it; secret_fields:
+   * which of these are secret. */
   const char* (*describe)(void);
 
   /* M. Local rules only. Body: name, location, size, disk_gb. Emits {"size": canonical spelling}.
@@ -71,9 +80,9 @@ typedef struct sagent_cloud_host_provider {
   sagent_method validate_host;
 
   /* M. Body: size, locations[]. Emits one object
-   * {"quotes":[{"location","hour","currency","meter"}], "size": canonical
-   * spelling,"source","read_at"}: on-demand consumption hours only, every page read; several per
-   * location are allowed. A page that fails is the method's failure. No quote at all is an empty
+   * {"quotes":[{"location","hour","currency","meter"}],"size": canonical spelling,"source",
+   *  "read_at"}: on-demand consumption hours only, every page read; several per location are
+   * allowed. A page that fails is the method's failure. No quote at all is an empty
    * list. Needs no credentials. 10 min. */
   sagent_method price_size;
 
