@@ -24,13 +24,14 @@ struct command {
   std::chrono::milliseconds cap{120'000}; // then SIGKILL to its process group; 0: none
   std::size_t most_output = 4U << 20U;    // kept per stream; the rest is read and dropped
   // When set, that stream is handed on as it comes (any bytes) and not kept. Called on the thread
-  // that runs the command.
+  // that runs the command, with SIGPIPE blocked.
   std::function<void(std::string_view)> on_output;
   std::function<void(std::string_view)> on_error_output;
 };
 
 struct finished {
   int status = 0; // exit status; 128 + signal when it was killed by one
+  int signal = 0; // which one; 0: it ended by itself
   std::string output;
   std::string error_output;
   bool output_was_cut = false;
