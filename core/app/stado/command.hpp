@@ -14,6 +14,7 @@
 #include "core/fleet/surroundings.hpp"
 #include "core/host/plugin.hpp"
 
+#include <atomic>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -43,9 +44,10 @@ struct invocation {
   std::ostream* out = nullptr; // results
   std::ostream* err = nullptr; // progress, warnings, errors
   bool err_is_terminal = false;
-  std::stop_token stop;    // SIGINT, SIGTERM, SIGHUP: the first one
-  std::stop_token give_up; // the second one: stop rolling back, too
-  int stop_signal() const; // 0, or which one came
+  std::stop_token stop;                     // SIGINT, SIGTERM, SIGHUP: the first one
+  std::stop_token give_up;                  // the second one: stop rolling back, too
+  const std::atomic<int>* signal = nullptr; // which one came; may be null
+  int stop_signal() const;                  // 0, or which one came
   std::string local_hostname;
   std::vector<host::plugin_directory> plugins;
 };
@@ -61,8 +63,9 @@ struct substrate {
 
 base::result<substrate> open_substrate(const invocation& i);
 
-// transient classes and an HTTP status of 429 or 5xx: 69; a lost conditional write (code conflict
-// and detail {"lost_race":true}): 75; cancelled: 128 + the signal; else 1.
+// transient classes, an unknown outcome, an HTTP status of 408, 429 or 5xx, and a lock that another
+// process holds (code conflict and detail {"held_by":...}): 69; a lost conditional write (code
+// conflict and detail {"lost_race":true}): 75; cancelled: 128 + the signal; else 1.
 int exit_code_of(const base::error& e, const invocation& i);
 
 // "Error: <one line>" on err; with `json` also
