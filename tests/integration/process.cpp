@@ -79,7 +79,11 @@ bool wait_for_change(
 ) {
   const auto end = std::chrono::steady_clock::now() + deadline;
   const int fd = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  ::inotify_add_watch(fd, directory.c_str(), IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_CLOSE_WRITE);
+  ::inotify_add_watch(
+      fd,
+      directory.c_str(),
+      IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE
+  );
   bool done = ready();
   while (!done && milliseconds_until(end) > 0) {
     pollfd p{fd, POLLIN, 0};
