@@ -32,11 +32,11 @@ struct remote_answer {
 
 struct channel_options {
   std::chrono::milliseconds cap{120'000};
-  std::stop_token stop;
-  std::string input;                               // run_words: for the program's standard input
-  int input_fd = -1;                               // instead of input
-  std::function<void(std::string_view)> on_output; // streamed instead of kept
-  std::function<void(std::string_view)> on_error_output;
+  std::stop_token stop = {};
+  std::string input = {}; // run_words: for the program's standard input
+  int input_fd = -1;      // instead of input
+  std::function<void(std::string_view)> on_output = {}; // streamed instead of kept
+  std::function<void(std::string_view)> on_error_output = {};
 };
 
 // [any thread]

@@ -17,16 +17,16 @@ namespace siteagent::fleet {
 
 struct command {
   std::vector<std::string>
-      argv;          // argv[0] without a slash is looked up on PATH; never a secret here
-  std::string input; // written to standard input, which is then closed
-  int input_fd = -1; // instead of input: borrowed, becomes standard input
-  std::vector<std::pair<std::string, std::string>> set; // environment added or replaced
+      argv;               // argv[0] without a slash is looked up on PATH; never a secret here
+  std::string input = {}; // written to standard input, which is then closed
+  int input_fd = -1;      // instead of input: borrowed, becomes standard input
+  std::vector<std::pair<std::string, std::string>> set = {}; // environment added or replaced
   std::chrono::milliseconds cap{120'000}; // then SIGKILL to its process group; 0: none
   std::size_t most_output = 4U << 20U;    // kept per stream; the rest is read and dropped
   // When set, that stream is handed on as it comes (any bytes) and not kept. Called on the thread
   // that runs the command, with SIGPIPE blocked.
-  std::function<void(std::string_view)> on_output;
-  std::function<void(std::string_view)> on_error_output;
+  std::function<void(std::string_view)> on_output = {};
+  std::function<void(std::string_view)> on_error_output = {};
 };
 
 struct finished {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -126,11 +128,17 @@ std::string with_grandchild(const std::string& file, const std::string& then) {
   return "sleep 600 & echo $! > " + file + "; " + then;
 }
 
+// Killed, or about to be: the kernel tells when.
 bool is_gone(const std::string& file) {
   const int id = std::stoi(read_file(file));
-  // Killed; a zombie until its new parent reaps it.
-  const std::string stat = read_file("/proc/" + std::to_string(id) + "/stat");
-  return stat.empty() || stat.find(") Z") != std::string::npos;
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, id, 0));
+  if (fd < 0) {
+    return true;
+  }
+  pollfd p{fd, POLLIN, 0};
+  const bool gone = ::poll(&p, 1, 10'000) == 1;
+  ::close(fd);
+  return gone;
 }
 
 TEST(runner, the_cap_ends_the_program_and_its_grandchildren) {
