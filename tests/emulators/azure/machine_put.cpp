@@ -14,7 +14,8 @@ namespace {
 
 void remember_secrets(const context& c, resource& r) {
   const auto& profile = c.body.at({"properties", "osProfile"});
-  r.machine.custom_data_hash = secret_hash(profile["customData"].string_or(""));
+  r.machine.custom_data = profile["customData"].string_or("");
+  r.machine.custom_data_hash = secret_hash(r.machine.custom_data);
   r.machine.password_hash = secret_hash(profile["adminPassword"].string_or(""));
   r.machine.user_data = c.body.at({"properties", "userData"}).string_or("");
 }

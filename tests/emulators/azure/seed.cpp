@@ -113,6 +113,14 @@ result<bool> seed_setting(world& w, const std::string& key, const json& value) {
     w.network_update_status = static_cast<int>(*number);
   } else if (key == "basic_addresses_allowed" && flag) {
     w.basic_addresses_allowed = *flag;
+  } else if (key == "public_addresses" && value.is_array()) {
+    w.public_addresses.clear();
+    for (const json& item : value.items()) {
+      if (!item.is_string()) {
+        return false;
+      }
+      w.public_addresses.push_back(item.string_or(""));
+    }
   } else if (key == "machine_tags_on_disks" && flag) {
     w.machine_tags_on_disks = *flag;
   } else if (key == "upper_case_groups_in_lists" && flag) {

@@ -197,6 +197,29 @@ json service::inventory(const emulators::call& call) {
   return all;
 }
 
+std::optional<net::server_response>
+service::administrate(std::string_view name, const json& body, const emulators::call& call) {
+  if (name != "first_boot") {
+    return std::nullopt;
+  }
+  advance(world_, call.now);
+  const auto path = parse_resource_id(body["id"].string_or(""));
+  const resource* machine = path ? world_.find(path->key()) : nullptr;
+  if (machine == nullptr || path->kind != kind::virtual_machine) {
+    return gateway_error(404, {"NotFound", "There is no machine of that id."});
+  }
+  const json& profile = machine->body.at({"properties", "osProfile"});
+  return emulators::json_response(
+      200,
+      json::object(
+          {{"admin_username", profile["adminUsername"]},
+           {"computer_name", profile["computerName"]},
+           {"public_keys", profile.at({"linuxConfiguration", "ssh", "publicKeys"})},
+           {"custom_data", machine->machine.custom_data}}
+      )
+  );
+}
+
 std::vector<std::string> service::banner() const {
   std::vector<std::string> lines;
   for (const auto& s : world_.offer.subscriptions) {

@@ -26,6 +26,8 @@ public:
   base::result<void> reset(bool at_start) override;
   base::result<void> seed(const base::json& document) override;
   base::json inventory(const emulators::call& call) override;
+  std::optional<net::server_response>
+  administrate(std::string_view name, const base::json& body, const emulators::call& call) override;
   void clock_advanced() override;
 
   bool has_loaded_state() const override { return has_loaded_state_; }

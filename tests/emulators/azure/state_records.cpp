@@ -38,7 +38,7 @@ bool flag(const json& record) {
 }
 
 json record_of_machine(const machine_part& m) {
-  const auto& [power, before, version, seen, changed, hidden, generalized, hibernated, code, message, custom, password, user, generation] =
+  const auto& [power, before, version, seen, changed, hidden, generalized, hibernated, code, message, data, custom, password, user, generation] =
       m;
   return json::object(
       {{"power", number_of(power)},
@@ -51,6 +51,7 @@ json record_of_machine(const machine_part& m) {
        {"hibernated", hibernated},
        {"code", code},
        {"message", message},
+       {"data", data},
        {"custom", custom},
        {"password", password},
        {"user", user},
@@ -70,6 +71,7 @@ machine_part machine_from(const json& r) {
   m.hibernated = flag(r["hibernated"]);
   m.failure_code = r["code"].string_or("");
   m.failure_message = r["message"].string_or("");
+  m.custom_data = r["data"].string_or("");
   m.custom_data_hash = r["custom"].string_or("");
   m.password_hash = r["password"].string_or("");
   m.user_data = r["user"].string_or("");

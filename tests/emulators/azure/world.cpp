@@ -187,6 +187,9 @@ void world::drop_locks(const std::string& key) {
 
 std::string world::new_address() {
   const std::uint32_t n = next_address_++;
+  if (n <= public_addresses.size()) {
+    return public_addresses[n - 1];
+  }
   const std::uint32_t last = n % 250 + 1;
   const std::uint32_t third = n / 250 % 256;
   const std::uint32_t second = (n / 64'000) % 256;

@@ -64,6 +64,7 @@ struct machine_part {
   bool hibernated = false;
   std::string failure_code; // of the last failed operation
   std::string failure_message;
+  std::string custom_data;      // base64, for the machine's first boot
   std::string custom_data_hash; // secrets are kept as salted hashes, to notice a change
   std::string password_hash;
   std::string user_data;
@@ -199,6 +200,7 @@ public:
   std::chrono::seconds interface_hold{180};
   std::optional<std::chrono::seconds> registration; // of a provider; nullopt = as the timing says
   bool basic_addresses_allowed = false;
+  std::vector<std::string> public_addresses; // what the first static addresses are
   bool machine_tags_on_disks = false;
   bool upper_case_groups_in_lists = false;
   bool quotas_checked = true;      // off while a seed is applied
@@ -238,7 +240,8 @@ public:
   std::vector<std::string> children(std::string_view parent_key) const;
   std::vector<std::string> in_group(std::string_view group_key) const;
 
-  std::string new_address(); // 20.x.y.z, never twice
+  // The seeded ones in their order, then 20.x.y.z; never twice.
+  std::string new_address();
   std::string new_mac();
   void touch_etag(resource& r); // after each change
   // Locks at and below what is gone.

@@ -48,6 +48,44 @@ TEST_F(azure_seed, a_key_replaces_its_default_and_leaves_the_others) {
   );
 }
 
+TEST_F(azure_seed, the_first_static_addresses_are_the_seeded_ones) {
+  seed(R"({"public_addresses":["127.0.0.11","127.0.0.12"],
+    "publicIPAddresses":[{"resourceGroup":"rg","name":"a","sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}},
+      {"resourceGroup":"rg","name":"b","sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}},
+      {"resourceGroup":"rg","name":"c","sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}}]})"
+  );
+  const std::string all = "/resourceGroups/rg/providers/Microsoft.Network/publicIPAddresses/";
+  std::vector<std::string> found;
+  for (const char* name : {"a", "b", "c"}) {
+    found.push_back(
+        arm("GET", all + name, {}, network_api).body.at({"properties", "ipAddress"}).string_or("")
+    );
+  }
+  EXPECT_EQ(found[0], "127.0.0.11");
+  EXPECT_EQ(found[1], "127.0.0.12");
+  EXPECT_EQ(found[2].substr(0, 3), "20.");
+  EXPECT_FALSE(azure_.seed(parsed(R"({"public_addresses":[7]})")).has_value());
+}
+
+TEST_F(azure_seed, a_machine_is_handed_what_its_first_boot_needs) {
+  make_machine();
+  emulators::call call;
+  call.now = clock_.wall();
+  const auto ask = [&](const std::string& id) {
+    return azure_.administrate("first_boot", base::json::object({{"id", id}}), call);
+  };
+  const auto told = ask(base::to_lower(subscription_1 + vm));
+  ASSERT_TRUE(told.has_value());
+  ASSERT_EQ(told->status, 200) << told->body;
+  const auto body = parsed(told->body);
+  EXPECT_EQ(body["admin_username"].string_or(""), "azureuser");
+  EXPECT_EQ(body["custom_data"].string_or(""), "I2Nsb3VkLWNvbmZpZwo=");
+  EXPECT_EQ(body["public_keys"][0]["keyData"].string_or(""), ed25519_key());
+  EXPECT_EQ(ask(subscription_1 + nic)->status, 404);
+  EXPECT_FALSE(azure_.administrate("other", {}, call).has_value());
+  EXPECT_TRUE(get(vm).body.at({"properties", "osProfile"}).find("customData") == nullptr);
+}
+
 TEST_F(azure_seed, objects_enter_as_if_they_had_been_put) {
   seed(R"({
     "resourceGroups":[{"name":"rg","location":"westeurope","tags":{"a":"b"}}],
