@@ -2,6 +2,7 @@
 // plugin list, plugin inspect: what is installed, and why a file is refused.
 #include "core/app/commands.hpp"
 #include "core/base/json.hpp"
+#include "core/base/text.hpp"
 #include "core/host/plugin.hpp"
 
 #include <iostream>
@@ -23,7 +24,8 @@ int run_plugin_list(const command_line& line) {
   bool fine = true;
   for (const host::plugin_listing& p : found) {
     if (p.info) {
-      std::cout << p.info->id << ' ' << p.info->version << "  " << p.path << '\n';
+      std::cout << p.info->id << ' ' << p.info->version << "  "
+                << base::join(p.info->extensions, " ") << "  " << p.path << '\n';
     } else {
       fine = false;
       std::cout << "refused  " << p.path << ": " << p.info.error().message << '\n';
@@ -45,9 +47,14 @@ int run_plugin_inspect(const command_line& line) {
   for (const std::string& extension : info->extensions) {
     std::cout << "extension   " << extension << '\n';
   }
-  if (!info->settings_schema.empty()) {
-    const base::result<base::json> schema = base::json::parse(info->settings_schema);
-    std::cout << "settings    " << (schema ? schema->pretty() : std::string("schema unreadable"))
+  for (const auto& [extension, text] : info->settings_schemas) {
+    const base::result<base::json> schema = base::json::parse(text);
+    std::cout << "settings of " << extension << ' '
+              << (schema ? schema->pretty() : std::string("schema unreadable")) << '\n';
+  }
+  if (!info->cloud_hosts.empty()) {
+    const base::result<base::json> said = base::json::parse(info->cloud_hosts);
+    std::cout << "cloud hosts " << (said ? said->pretty() : std::string("description unreadable"))
               << '\n';
   }
   return exit_fine;

@@ -101,6 +101,37 @@ base::json to_json(const value& v) {
   return {};
 }
 
+value to_value(const base::json& j) {
+  value v;
+  switch (j.type()) {
+  case base::json::kind::null:
+    break;
+  case base::json::kind::boolean:
+    v.type = value::kind::scalar;
+    v.text = *j.boolean() ? "true" : "false";
+    break;
+  case base::json::kind::number:
+  case base::json::kind::string:
+    v.type = value::kind::scalar;
+    v.text = j.number_text().value_or("");
+    v.quoted = j.is_string();
+    break;
+  case base::json::kind::array:
+    v.type = value::kind::list;
+    for (const base::json& item : j.items()) {
+      v.list.push_back(to_value(item));
+    }
+    break;
+  case base::json::kind::object:
+    v.type = value::kind::map;
+    for (const auto& [key, item] : j.members()) {
+      v.map.emplace_back(key, to_value(item));
+    }
+    break;
+  }
+  return v;
+}
+
 std::string shown_key(std::string_view key) {
   constexpr std::size_t longest = 60;
   std::size_t end = 0;

@@ -54,6 +54,9 @@ struct value::entry {
 // true/false (also True, TRUE, ...) become booleans, plain decimal integers and fractions without a
 // leading zero become numbers that keep their spelling ("1.10").
 base::json to_json(const value& v);
+// Settings that were written as JSON: texts become quoted scalars, so that to_json and every schema
+// read them as what they are. Positions are unknown.
+value to_value(const base::json& j);
 
 // Equal for equal values, wherever they stand in the file; kept in memory only.
 std::size_t digest_of(const value& v);

@@ -444,13 +444,16 @@ converted_settings convert_settings(
   }
   std::vector<finding> found;
   value for_plugin = settings;
-  if ((*schema)["properties"].find("limits") == nullptr) {
+  const bool has_limits = options.extension == SAGENT_EXT_RESOURCE_BACKEND;
+  if (has_limits && (*schema)["properties"].find("limits") == nullptr) {
     std::erase_if(for_plugin.map, [](const value::entry& e) { return e.first == "limits"; });
   }
   converter c(*schema, options, found);
   made.settings = c.convert(for_plugin, *schema, options.key_path).value_or(json::object());
   made.secrets = std::move(c.secrets);
-  convert_limits(made, *schema, settings, options, found);
+  if (has_limits) {
+    convert_limits(made, *schema, settings, options, found);
+  }
   if (!has_fatal(found)) {
     if (const auto broken = compiled->check(made.settings)) {
       const auto [at, key] = locate(settings, broken->pointer, options.key_path);

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 struct rule {
   operation op;
   std::string_view name;
-  std::string_view own_key;
+  std::string_view own_key; // "": no setting
   std::string_view group_key;
   std::chrono::seconds time;
 };
@@ -35,6 +35,15 @@ constexpr std::array<rule, operation_count> rules = {{
     {operation::add_members, "add_members", "add_members_s", "read_s", 60s},
     {operation::remove_members, "remove_members", "remove_members_s", "read_s", 60s},
     {operation::describe, "describe", "describe_s", "bulk_s", 10min},
+    {operation::validate_host, "validate_host", "", "", 60s},
+    {operation::price_size, "price_size", "", "", 10min},
+    {operation::credit_balance, "credit_balance", "", "", 60s},
+    {operation::admit_addresses, "admit_addresses", "", "", 20min},
+    {operation::create_host, "create_host", "", "", 60min},
+    {operation::host_state, "host_state", "", "", 60s},
+    {operation::list_hosts, "list_hosts", "", "", 10min},
+    {operation::delete_host, "delete_host", "", "", 120min},
+    {operation::check, "check", "", "", 60s},
 }};
 
 constexpr bool is_in_order() {
@@ -66,7 +75,7 @@ std::vector<std::string_view> limit_keys() {
   std::vector<std::string_view> keys;
   for (const auto member : {&rule::group_key, &rule::own_key}) {
     for (const rule& r : rules) {
-      if (std::find(keys.begin(), keys.end(), r.*member) == keys.end()) {
+      if (!(r.*member).empty() && std::find(keys.begin(), keys.end(), r.*member) == keys.end()) {
         keys.push_back(r.*member);
       }
     }

@@ -12,7 +12,7 @@
 
 namespace siteagent::host {
 
-inline constexpr std::size_t operation_count = 15;
+inline constexpr std::size_t operation_count = 24;
 
 // Every key that limits may have: the groups', then the operations' own.
 std::vector<std::string_view> limit_keys();

@@ -41,6 +41,10 @@ base::json to_json(const plugin_info& info) {
   for (const std::string& e : info.extensions) {
     extensions.push_back(e);
   }
+  base::json schemas = base::json::object();
+  for (const auto& [extension, schema] : info.settings_schemas) {
+    schemas.set(extension, schema);
+  }
   return base::json::object({
       {"id", info.id},
       {"path", info.path},
@@ -49,7 +53,8 @@ base::json to_json(const plugin_info& info) {
       {"abi_minor", info.abi_minor},
       {"threads", info.threads},
       {"extensions", extensions},
-      {"settings_schema", info.settings_schema},
+      {"settings_schemas", schemas},
+      {"cloud_hosts", info.cloud_hosts},
   });
 }
 
@@ -64,7 +69,10 @@ plugin_info from_json(const base::json& j) {
   for (const base::json& e : j["extensions"].items()) {
     info.extensions.push_back(e.string_or(""));
   }
-  info.settings_schema = j["settings_schema"].string_or("");
+  for (const auto& [extension, schema] : j["settings_schemas"].members()) {
+    info.settings_schemas.emplace(extension, schema.string_or(""));
+  }
+  info.cloud_hosts = j["cloud_hosts"].string_or("");
   return info;
 }
 

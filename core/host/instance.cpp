@@ -54,8 +54,34 @@ sagent_method slot_of(const sagent_resource_backend& table, operation op) {
     return table.remove_members;
   case operation::describe:
     return table.describe;
+  default:
+    return nullptr;
   }
-  return nullptr;
+}
+
+sagent_method slot_of(const sagent_cloud_host_provider& table, operation op) {
+  switch (op) {
+  case operation::validate_host:
+    return table.validate_host;
+  case operation::price_size:
+    return table.price_size;
+  case operation::credit_balance:
+    return table.credit_balance;
+  case operation::admit_addresses:
+    return table.admit_addresses;
+  case operation::create_host:
+    return table.create_host;
+  case operation::host_state:
+    return table.host_state;
+  case operation::list_hosts:
+    return table.list_hosts;
+  case operation::delete_host:
+    return table.delete_host;
+  case operation::check:
+    return table.check;
+  default:
+    return nullptr;
+  }
 }
 
 sagent_str borrow(const std::string& s) {
@@ -103,16 +129,25 @@ bool has_fatal(const std::vector<config::finding>& findings) {
   return false;
 }
 
+observe::logger logger_for(const std::string& plugin, const std::string& offering) {
+  const observe::logger plain = observe::logger("plugin." + plugin).with("plugin", plugin);
+  return offering.empty() ? plain : plain.with("offering", offering);
+}
+
+secret_store secrets_of(const instance_options& o, const converted_settings& c) {
+  secret_store store(c.secrets);
+  for (const auto& [reference, reader] : o.secrets) {
+    store.add(reference, reader);
+  }
+  return store;
+}
+
 } // namespace
 
 struct instance::impl {
   impl(std::shared_ptr<host::plugin> p, const instance_options& o, const converted_settings& c)
-      : loaded(std::move(p)), host(
-                                  observe::logger("plugin." + loaded->info.id)
-                                      .with("offering", o.offering_name)
-                                      .with("plugin", loaded->info.id),
-                                  secret_store(c.secrets)
-                              ),
+      : loaded(std::move(p)), extension(o.extension),
+        host(logger_for(loaded->info.id, o.offering_name), secrets_of(o, c)),
         deadline(deadlines(c.limits)) {}
 
   impl(const impl&) = delete;
@@ -146,7 +181,14 @@ struct instance::impl {
   void count(const call_verdict& verdict);
   std::optional<base::error> quarantine() const;
 
+  // The method of this instance's extension; nullptr: not there.
+  sagent_method find_slot(operation op) const {
+    return extension == SAGENT_EXT_CLOUD_HOST_PROVIDER ? slot_of(loaded->cloud_host, op)
+                                                       : slot_of(loaded->backend, op);
+  }
+
   std::shared_ptr<host::plugin> loaded; // shared with the registry and other instances
+  const std::string extension;
   services host;
   std::array<milliseconds, operation_count> deadline;
   sagent_instance* handle = nullptr;
@@ -230,7 +272,7 @@ base::result<void> instance::impl::create(const converted_settings& settings) {
   const process_guard guard("plugin " + loaded->info.id);
   const sagent_plugin& d = loaded->descriptor;
   const call_request request{
-      .target = {}, .body = settings.settings, .idempotency_key = {}, .dry_run = false};
+      .target = extension, .body = settings.settings, .idempotency_key = {}, .dry_run = false};
   const call_options options{
       .deadline = create_deadline, .stop = {}, .checkpoint = {}, .trace_id = {}};
   if (d.validate_settings != nullptr) {
@@ -269,14 +311,17 @@ base::result<std::shared_ptr<instance>> instance::open(
     instance_options options,
     std::vector<config::finding>* findings
 ) {
-  if (!p->has_backend || options.extension != SAGENT_EXT_RESOURCE_BACKEND) {
+  if (!p->info.offers(options.extension)) {
     return base::error{
         .code = base::error_code::invalid,
-        .message = "plugin " + p->info.id + " does not offer " + options.extension +
-                   "; choose another plugin for offering '" + options.offering_name + "'"};
+        .message =
+            "plugin " + p->info.id + " does not offer " + options.extension +
+            "; choose another plugin" +
+            (options.offering_name.empty() ? "" : " for offering '" + options.offering_name + "'")};
   }
   std::vector<config::finding> found;
-  const converted_settings settings = convert_settings(p->info.settings_schema, options, found);
+  const converted_settings settings =
+      convert_settings(p->info.settings_schema(options.extension), options, found);
   if (findings != nullptr) {
     findings->insert(findings->end(), found.begin(), found.end());
   }
@@ -296,7 +341,7 @@ instance::call(operation op, const call_request& request, const call_options& op
   if (auto refused = impl_->quarantine()) {
     return *refused;
   }
-  const sagent_method slot = slot_of(impl_->loaded->backend, op);
+  const sagent_method slot = impl_->find_slot(op);
   if (slot == nullptr) {
     return base::error{
         .code = base::error_code::unsupported,

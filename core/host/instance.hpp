@@ -9,6 +9,7 @@
 #include "core/base/secret.hpp"
 #include "core/config/value.hpp"
 #include "core/host/plugin.hpp"
+#include "core/host/secrets.hpp"
 #include "core/observe/log.hpp"
 
 #include <chrono>
@@ -36,17 +37,28 @@ enum class operation : std::uint8_t {
   add_members,
   remove_members,
   describe,
+  // of the cloud host provider
+  validate_host,
+  price_size,
+  credit_balance,
+  admit_addresses,
+  create_host,
+  host_state,
+  list_hosts,
+  delete_host,
+  check,
 };
 
 std::string_view name_of(operation op);
 // ping 10 s, evaluate_order and other single operations 60 s, bulk reads (pull_resources,
 // report_usage, list_resources, describe) 10 min, pause/downscale/restore 20 min, create 45 min,
-// delete 120 min.
+// delete 120 min; those of cloud hosts as sagent/cloud_host_provider.h says.
 //
 // backend_settings.limits overrides them, in whole seconds (1 .. 604800): ping_s, read_s
 // (evaluate_order, set_resource_limits, diagnostics, add_members, remove_members), bulk_s, power_s,
 // create_s, delete_s; or exactly one operation by its name, for example restore_s or
-// pull_resources_s, which wins over its group. Plugins see the keys too.
+// pull_resources_s, which wins over its group. Plugins see the keys too. The operations of cloud
+// hosts have no such settings.
 std::chrono::milliseconds default_deadline(operation op);
 
 // What a checkpoint answers: go on, or stop with that code (cancelled or deadline).
@@ -71,14 +83,16 @@ struct instance_options {
   config::value settings;  // backend_settings as written
   std::string config_file; // for findings
   std::string key_path;    // "offerings[0].backend_settings", for findings
-  std::string extension = SAGENT_EXT_RESOURCE_BACKEND;
+  std::string extension = SAGENT_EXT_RESOURCE_BACKEND; // whose schema and operations are meant
+  // Secrets of which the settings already hold the references; read afresh at each use.
+  std::vector<std::pair<std::string, secret_reader>> secrets = {};
 };
 
 // Settings after the schema: JSON for the plugin, secrets replaced by references.
 struct converted_settings {
   base::json settings;
   std::vector<std::pair<std::string, std::string>> secrets; // reference -> source as written
-  base::json limits; // backend_settings.limits, integers; null when absent
+  base::json limits; // backend_settings.limits, integers; null when absent or another extension's
 };
 
 // Converts by the schema (draft 4; "" = everything is allowed) and validates. Every problem is a

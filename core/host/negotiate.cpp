@@ -16,6 +16,8 @@ constexpr std::size_t first_descriptor_size =
     offsetof(sagent_plugin, validate_settings) + sizeof(sagent_plugin::validate_settings);
 constexpr std::size_t first_backend_size =
     offsetof(sagent_resource_backend, remove_members) + sizeof(sagent_method);
+constexpr std::size_t first_provider_size =
+    offsetof(sagent_cloud_host_provider, check) + sizeof(sagent_method);
 // A larger one is not a newer table but a wild pointer.
 constexpr std::size_t largest_plausible_size = 64 * 1024;
 
@@ -43,6 +45,28 @@ base::result<Table> copy_in(const Table* offered, std::size_t first_size, const 
   Table copy{};
   std::memcpy(&copy, offered, std::min<std::size_t>(size, sizeof copy));
   return copy;
+}
+
+// `table` when every mandatory operation is there.
+template <class Table>
+base::result<Table> complete(
+    const base::result<Table>& table,
+    const std::string& extension,
+    std::initializer_list<std::pair<const char*, bool>> mandatory
+) {
+  std::vector<std::string> missing;
+  for (const auto& [name, is_set] : mandatory) {
+    if (!is_set) {
+      missing.emplace_back(name);
+    }
+  }
+  if (!missing.empty()) {
+    return refusal(
+        "the table " + extension + " lacks mandatory operations: " + base::join(missing, ", ") +
+        "; its author must implement them"
+    );
+  }
+  return table;
 }
 
 } // namespace
@@ -111,33 +135,52 @@ base::result<sagent_resource_backend> read_backend(const sagent_resource_backend
     return copied;
   }
   const sagent_resource_backend& t = *copied;
-  const std::pair<const char*, sagent_method> mandatory[] = {
-      {"ping", t.ping},
-      {"evaluate_order", t.evaluate_order},
-      {"create_resource", t.create_resource},
-      {"delete_resource", t.delete_resource},
-      {"pause", t.pause},
-      {"downscale", t.downscale},
-      {"restore", t.restore},
-      {"pull_resources", t.pull_resources},
-      {"report_usage", t.report_usage},
-      {"list_resources", t.list_resources},
-      {"set_resource_limits", t.set_resource_limits},
-      {"diagnostics", t.diagnostics},
-  };
-  std::vector<std::string> missing;
-  for (const auto& [name, slot] : mandatory) {
-    if (slot == nullptr) {
-      missing.emplace_back(name);
-    }
+  return complete(
+      copied,
+      SAGENT_EXT_RESOURCE_BACKEND,
+      {
+          {"ping", t.ping != nullptr},
+          {"evaluate_order", t.evaluate_order != nullptr},
+          {"create_resource", t.create_resource != nullptr},
+          {"delete_resource", t.delete_resource != nullptr},
+          {"pause", t.pause != nullptr},
+          {"downscale", t.downscale != nullptr},
+          {"restore", t.restore != nullptr},
+          {"pull_resources", t.pull_resources != nullptr},
+          {"report_usage", t.report_usage != nullptr},
+          {"list_resources", t.list_resources != nullptr},
+          {"set_resource_limits", t.set_resource_limits != nullptr},
+          {"diagnostics", t.diagnostics != nullptr},
+      }
+  );
+}
+
+base::result<sagent_cloud_host_provider>
+read_cloud_host_provider(const sagent_cloud_host_provider* offered) {
+  if (offered == nullptr) {
+    return refusal("the plugin does not offer " SAGENT_EXT_CLOUD_HOST_PROVIDER);
   }
-  if (!missing.empty()) {
-    return refusal(
-        "the table " SAGENT_EXT_RESOURCE_BACKEND " lacks mandatory operations: " +
-        base::join(missing, ", ") + "; its author must implement them"
-    );
+  auto copied = copy_in(offered, first_provider_size, "the table " SAGENT_EXT_CLOUD_HOST_PROVIDER);
+  if (!copied) {
+    return copied;
   }
-  return copied;
+  const sagent_cloud_host_provider& t = *copied;
+  return complete(
+      copied,
+      SAGENT_EXT_CLOUD_HOST_PROVIDER,
+      {
+          {"describe", t.describe != nullptr},
+          {"validate_host", t.validate_host != nullptr},
+          {"price_size", t.price_size != nullptr},
+          {"credit_balance", t.credit_balance != nullptr},
+          {"admit_addresses", t.admit_addresses != nullptr},
+          {"create_host", t.create_host != nullptr},
+          {"host_state", t.host_state != nullptr},
+          {"list_hosts", t.list_hosts != nullptr},
+          {"delete_host", t.delete_host != nullptr},
+          {"check", t.check != nullptr},
+      }
+  );
 }
 
 std::string_view name_of_thread_model(std::uint32_t model) {

@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 
+#include <sagent/cloud_host_provider.h>
 #include <sagent/plugin.h>
 #include <sagent/resource_backend.h>
 
@@ -21,6 +22,8 @@ bool is_plugin_id(std::string_view id);
 // and what to do; they do not name the path.
 base::result<sagent_plugin> read_descriptor(const sagent_plugin* offered, std::string_view stem);
 base::result<sagent_resource_backend> read_backend(const sagent_resource_backend* offered);
+base::result<sagent_cloud_host_provider>
+read_cloud_host_provider(const sagent_cloud_host_provider* offered);
 
 // serial | per_instance | parallel; a model we do not know is treated as the strictest.
 std::string_view name_of_thread_model(std::uint32_t model);

@@ -12,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -23,15 +24,16 @@ namespace {
 
 constexpr const char* known_extensions[] = {
     SAGENT_EXT_RESOURCE_BACKEND,
-    "sagent.cloud-host-provider/1",
+    SAGENT_EXT_CLOUD_HOST_PROVIDER,
 };
 
 base::error refusal(std::string message) {
   return {.code = base::error_code::invalid, .message = std::move(message)};
 }
 
-std::string text_or_empty(const char* text) {
-  static constexpr std::size_t longest = 256;
+constexpr std::size_t longest_description = 64 * 1024;
+
+std::string text_or_empty(const char* text, std::size_t longest = 256) {
   return text == nullptr ? "" : std::string(text, ::strnlen(text, longest));
 }
 
@@ -46,8 +48,13 @@ base::result<std::shared_ptr<plugin>> read_plugin(const sagent_plugin& d, const 
   made->info.abi_minor = d.abi_minor;
   made->info.threads = name_of_thread_model(d.thread_model);
   for (const char* id : known_extensions) {
-    if (d.get_extension(id) != nullptr) {
-      made->info.extensions.emplace_back(id);
+    if (d.get_extension(id) == nullptr) {
+      continue;
+    }
+    made->info.extensions.emplace_back(id);
+    const char* schema = d.get_settings_schema == nullptr ? nullptr : d.get_settings_schema(id);
+    if (schema != nullptr) {
+      made->info.settings_schemas.emplace(id, schema);
     }
   }
   if (const void* table = d.get_extension(SAGENT_EXT_RESOURCE_BACKEND)) {
@@ -57,10 +64,15 @@ base::result<std::shared_ptr<plugin>> read_plugin(const sagent_plugin& d, const 
     }
     made->has_backend = true;
     made->backend = *backend;
-    if (d.get_settings_schema != nullptr) {
-      const char* schema = d.get_settings_schema(SAGENT_EXT_RESOURCE_BACKEND);
-      made->info.settings_schema = schema == nullptr ? "" : schema;
+  }
+  if (const void* table = d.get_extension(SAGENT_EXT_CLOUD_HOST_PROVIDER)) {
+    auto provider = read_cloud_host_provider(static_cast<const sagent_cloud_host_provider*>(table));
+    if (!provider) {
+      return provider.error();
     }
+    made->has_cloud_host = true;
+    made->cloud_host = *provider;
+    made->info.cloud_hosts = text_or_empty(provider->describe(), longest_description);
   }
   return made;
 }
@@ -184,6 +196,15 @@ load_plugin(std::string_view id, const std::vector<plugin_directory>& directorie
     );
   }
   return loaded;
+}
+
+bool plugin_info::offers(std::string_view extension) const {
+  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
+std::string plugin_info::settings_schema(std::string_view extension) const {
+  const auto found = settings_schemas.find(extension);
+  return found == settings_schemas.end() ? "" : found->second;
 }
 
 plugin_info info_of(const plugin& p) {

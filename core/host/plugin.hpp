@@ -5,9 +5,11 @@
 
 #include "core/base/result.hpp"
 
+#include <sagent/cloud_host_provider.h>
 #include <sagent/plugin.h>
 #include <sagent/resource_backend.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,7 +37,12 @@ struct plugin_info {
   unsigned abi_minor = 0;
   std::string threads; // serial | per_instance | parallel
   std::vector<std::string> extensions;
-  std::string settings_schema; // of the resource backend; "" = none
+  std::map<std::string, std::string, std::less<>> settings_schemas; // by extension
+  std::string cloud_hosts; // what `describe` of the cloud host provider says; "" = none
+
+  bool offers(std::string_view extension) const;
+  // "" = none
+  std::string settings_schema(std::string_view extension = SAGENT_EXT_RESOURCE_BACKEND) const;
 };
 
 // Everything found in the search path, loadable or not; nothing outside it is opened.

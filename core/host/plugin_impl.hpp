@@ -18,6 +18,8 @@ public:
   sagent_plugin descriptor{};
   bool has_backend = false;
   sagent_resource_backend backend{};
+  bool has_cloud_host = false;
+  sagent_cloud_host_provider cloud_host{};
   gate serial; // taken for every call when the plugin declares SAGENT_THREADS_SERIAL
 };
 

@@ -134,8 +134,10 @@ base::result<void> check_secret_source(std::string_view source) {
   return {};
 }
 
-base::result<base::secret> read_secret_source(std::string_view source) {
-  auto value = read_unprotected(source);
+namespace {
+
+// What every secret goes through before it is given out.
+base::result<base::secret> checked(base::result<base::secret> value) {
   if (value) {
     if (value->empty()) {
       return unreadable("the secret is empty");
@@ -145,20 +147,30 @@ base::result<base::secret> read_secret_source(std::string_view source) {
   return value;
 }
 
+} // namespace
+
+base::result<base::secret> read_secret_source(std::string_view source) {
+  return checked(read_unprotected(source));
+}
+
 secret_store::secret_store(const secret_sources& sources) {
   for (const auto& [reference, source] : sources) {
-    sources_.emplace(reference, base::secret(source));
+    add(reference, [kept = base::secret(source)] { return read_unprotected(kept.reveal()); });
   }
 }
 
+void secret_store::add(std::string reference, secret_reader reader) {
+  readers_.insert_or_assign(std::move(reference), std::move(reader));
+}
+
 base::result<base::secret> secret_store::read(std::string_view reference) const {
-  const auto found = sources_.find(reference);
-  if (found == sources_.end()) {
+  const auto found = readers_.find(reference);
+  if (found == readers_.end()) {
     return base::error{
         .code = base::error_code::not_found,
         .message = "the settings hold no secret of that reference"};
   }
-  return read_secret_source(found->second.reveal());
+  return checked(found->second());
 }
 
 } // namespace siteagent::host

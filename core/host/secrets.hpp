@@ -5,6 +5,7 @@
 #include "core/base/result.hpp"
 #include "core/base/secret.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ base::result<base::secret> read_secret_source(std::string_view source);
 
 using secret_sources = std::vector<std::pair<std::string, std::string>>; // reference -> source
 
+// Reads a secret that has no such form, for example from a store. An empty value counts as `auth`.
+using secret_reader = std::function<base::result<base::secret>()>;
+
 // The secrets of one instance by the reference that stands in its settings. Constant after
 // construction. [any thread]
 class secret_store {
@@ -34,11 +38,15 @@ public:
   secret_store() = default;
   explicit secret_store(const secret_sources& sources);
 
-  // `not_found` for a reference that was never given out; else as read_secret_source.
+  // Before the store is used; replaces what the reference stood for.
+  void add(std::string reference, secret_reader reader);
+
+  // `not_found` for a reference that was never given out; else as read_secret_source, or the
+  // reader's own error.
   base::result<base::secret> read(std::string_view reference) const;
 
 private:
-  std::map<std::string, base::secret, std::less<>> sources_;
+  std::map<std::string, secret_reader, std::less<>> readers_;
 };
 
 } // namespace siteagent::host

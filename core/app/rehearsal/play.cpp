@@ -105,13 +105,13 @@ private:
       if (!info) {
         return info.error();
       }
-      base::result<rehearsal_rule> rule = read_rule(info->settings_schema, id);
+      base::result<rehearsal_rule> rule = read_rule(info->settings_schema(), id);
       if (!rule) {
         return rule.error();
       }
       p.plugin += (p.plugin.empty() ? "" : ", ") + id + " " + info->version;
-      check_settings(p, config_, o, info->settings_schema);
-      schema = info->settings_schema;
+      check_settings(p, config_, o, info->settings_schema());
+      schema = info->settings_schema();
       rules.push_back(*std::move(rule));
     }
     if (rules.empty()) {

@@ -56,6 +56,14 @@ TEST(value_to_json, keeps_lists_maps_and_nulls) {
   EXPECT_EQ(to_json(map).dump(), R"({"x":["a",null],"y":2})");
 }
 
+TEST(value_from_json, reads_back_as_the_same_json) {
+  const char* text = R"({"a":"true","b":true,"c":"12","d":1.10,"e":[null,"x"],"f":{"g":-3}})";
+  const value v = to_value(*base::json::parse(text));
+  EXPECT_EQ(to_json(v).dump(), text);
+  EXPECT_TRUE(v.find("c")->quoted);
+  EXPECT_FALSE(v.find("d")->quoted);
+}
+
 TEST(value_find, tells_null_from_absent) {
   value map;
   map.type = value::kind::map;

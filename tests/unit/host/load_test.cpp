@@ -28,7 +28,7 @@ TEST(plugin_loading, gives_what_the_plugin_says_about_itself) {
   EXPECT_EQ(info.threads, "per_instance");
   EXPECT_EQ(info.abi_minor, static_cast<unsigned>(SAGENT_ABI_MINOR));
   EXPECT_EQ(info.extensions, std::vector<std::string>{SAGENT_EXT_RESOURCE_BACKEND});
-  EXPECT_EQ(info.settings_schema, "");
+  EXPECT_EQ(info.settings_schema(), "");
   EXPECT_NE(info.path.find("/minimal.so"), std::string::npos);
 }
 
@@ -159,7 +159,7 @@ TEST(plugin_inspection, tells_the_same_as_loading) {
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_EQ(seen->id, "null");
   EXPECT_EQ(seen->threads, "parallel");
-  EXPECT_NE(seen->settings_schema.find("state_file"), std::string::npos);
+  EXPECT_NE(seen->settings_schema().find("state_file"), std::string::npos);
 }
 
 TEST(plugin_inspection, of_an_empty_or_absent_directory_is_empty) {
