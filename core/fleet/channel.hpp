@@ -49,8 +49,9 @@ public:
 
   // Errors are about reaching the host, and name it: `transient` (no answer, connection lost),
   // `deadline` (cap), `cancelled`, `auth` (the key is refused), `forbidden` (the host key is not
-  // the pinned one), `invalid` (kind, destination), `not_found` (no key stored, no ssh program). A
-  // remote status other than 0 is no error, also 255.
+  // the pinned one), `invalid` (kind, destination, ssh's configuration), `not_found` (no key
+  // stored, no ssh program), `permanent` (an answer above 4 MiB). A remote status other than 0 is
+  // no error, also 255; 127 is a program that is not there.
   //
   // One program with its words, each quoted for the remote shell.
   virtual base::result<remote_answer> run_words(
@@ -80,7 +81,13 @@ public:
   virtual base::result<transport_words> words_for_copy(const target& host) = 0;
 };
 
-// Over the system's ssh. Pins live in <state>/known_hosts. `keys`, `programs` must outlive it.
+// Is that target this machine: its name or one of its hostnames, short or full, without regard to
+// case? Such a target is reached without ssh, whatever its destination is.
+bool is_this_machine(const target& host, std::string_view local_hostname);
+
+// Over the system's ssh. Pins live in <state>/known_hosts; a cloud host whose registry entry has a
+// host_key is held to that one, also on a machine that has not pinned it yet. `keys`, `programs`
+// must outlive it.
 std::unique_ptr<channel> make_ssh_channel(
     const fleet_keys& keys, runner& programs, folders where, std::string local_hostname
 );
