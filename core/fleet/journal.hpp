@@ -7,6 +7,7 @@
 #include "core/base/json.hpp"
 #include "core/base/result.hpp"
 #include "core/fleet/provider.hpp"
+#include "core/fleet/registry_document.hpp"
 #include "core/fleet/surroundings.hpp"
 
 #include <optional>
@@ -16,13 +17,18 @@
 
 namespace siteagent::fleet {
 
+// "pid 123 start 456 boot <id>": this process, not to be mistaken for a later one of its number.
+std::string process_owner();
+// Does that process still run here? false also for a text that is none of process_owner.
+bool is_alive(std::string_view owner);
+
 struct journal_entry {
   std::string name;
   std::string provider;
   int step = 0;
-  base::json request; // location, size, disk_gb, idle_minutes, hourly_usd
+  base::json request; // location, size, disk_gb, idle_minutes, hourly_usd, creation
   std::string started_at;
-  std::string owner;                // "pid 123 start 456 boot ..." of the process that writes it
+  std::string owner;                // process_owner() of who writes it
   std::vector<host_object> objects; // made and not yet removed
   base::json created;               // create_host's answer, when it came
 
