@@ -7,6 +7,7 @@
 #include "core/fleet/profile.hpp"
 #include "core/fleet/surroundings.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ struct credential_item {
 };
 
 // Every call reads or replaces the file under its lock; nothing is kept in memory. Values read are
-// protected in base::global_redactor(). [any thread]
+// protected in base::global_redactor(), except ids ("..._id"), times ("..._at") and the public
+// parts of keys. [any thread]
 class credential_store {
 public:
   // credentials.store / STADO_CREDENTIALS_STORE (both set and different: `refused`), a bare
@@ -41,6 +43,9 @@ public:
 
 private:
   explicit credential_store(std::string file) : file_(std::move(file)) {}
+
+  // false: `change` answered so, and nothing was written.
+  base::result<bool> edit(const std::function<bool(base::json& root)>& change) const;
 
   std::string file_;
 };

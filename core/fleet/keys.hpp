@@ -26,7 +26,8 @@ struct fleet_key {
 std::string key_item_of(std::string_view target);
 
 // A private key as a file for `ssh -i`: 0600 in a 0700 directory made for this process, removed
-// with the object and, through remove_transient_files, on a signal.
+// with the object and, through remove_transient_files, on a signal. What a killed process left is
+// removed by the next one.
 class key_file {
 public:
   ~key_file();
@@ -73,6 +74,10 @@ public:
   base::result<std::shared_ptr<const key_file>> private_key_file(std::string_view target) const;
 
 private:
+  base::result<credential_item> make_pair(const std::string& item) const;
+  base::result<void> read_back(const std::string& item, const std::string& public_key) const;
+  base::result<std::shared_ptr<const key_file>> write_out(const std::string& item) const;
+
   credential_store store_;
   runner* programs_;
   folders where_;

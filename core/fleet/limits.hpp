@@ -26,5 +26,7 @@ struct host_limits {
 
 // `invalid` naming the key and its range.
 base::result<host_limits> limits_of(const profile& p);
+// The same of the section itself (null: none); also for a key that is no limit.
+base::result<host_limits> limits_of(const base::json& section);
 
 } // namespace siteagent::fleet

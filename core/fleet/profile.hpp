@@ -47,10 +47,28 @@ private:
   base::json document_;
 };
 
-// Rules of the file as a whole; the first broken one, with its dotted path.
+// Where load looks, in its order.
+std::vector<std::string> profile_places(const environment& env, const folders& f);
+
+// Rules of the file as a whole; the first broken one, with its dotted path. What another machine
+// may have and this one lacks (plugins, a store) is no rule here.
 base::result<void> validate_profile(const base::json& document);
 
+// Providers as the environment and the file have it, each in lower case; the fence is not applied.
+struct provider_lists {
+  std::vector<std::string> enabled;
+  std::vector<std::string> disabled;
+};
+
+base::result<provider_lists> provider_lists_of(const profile& p);
+
+// A document's text, or `invalid` with "FILE:LINE:COLUMN: why". 200 levels at most.
+base::result<base::json> parse_document(const std::string& file, std::string_view text);
+// A value as an operator writes it: JSON, or else the text itself.
+base::json value_from(std::string_view text);
+
 struct profile_change {
+  std::string file;
   std::string path;
   base::json previous; // null when there was none
   base::json value;    // null when unset
@@ -64,9 +82,16 @@ base::result<profile_change> set_in_profile(
 base::result<profile_change>
 unset_in_profile(const environment& env, const folders& f, std::string_view path);
 
-// `stado config init`: ~/.stado/config.json (refused when there is one) and, when the store has no
-// registry, one with this machine as its only target. Returns the file's path.
-base::result<std::string> init_profile(const environment& env, const folders& f);
+// `stado config init`: ~/.stado/config.json (`refused` when there is one) and, when the store has
+// no registry, one with this machine as its only target.
+struct initialised {
+  std::string profile;
+  std::string registry;
+  bool registry_made = false; // false: there was one
+};
+
+base::result<initialised>
+init_profile(const environment& env, const folders& f, const std::string& local_hostname);
 
 // Is the provider listed in providers (WC_PROVIDERS) and not in providers_disabled
 // (WC_DISABLED_PROVIDERS)? `refused`, the message beginning with "PROVIDER_DISABLED: " or

@@ -31,6 +31,10 @@ std::string path_of(const CLI::App& app) {
   return parent == nullptr ? app.get_name() : path_of(*parent) + " " + app.get_name();
 }
 
+void add_json_flag(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "One JSON document on standard output, also for a failure");
+}
+
 manual::manual() {
   constexpr std::size_t column = 30;
   column_width(column);

@@ -18,6 +18,9 @@ public:
   std::string make_option_opts(const CLI::Option* option) const override;
 };
 
+// The flag of every command that prints a document.
+void add_json_flag(CLI::App& app, bool& json);
+
 // "stado cloud host"
 std::string path_of(const CLI::App& app);
 
