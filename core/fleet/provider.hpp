@@ -176,7 +176,9 @@ inline constexpr std::string_view host_tag = "stado_cloud_host";
 inline constexpr std::string_view created_tag = "stado_created";
 inline constexpr int ssh_port = 22;
 
-// Errors carry `detail` as the header says. [any thread]; one call at a time per object is enough.
+// Errors are the plugin's own: its sentence without a prefix, `detail` as the header says, its
+// http_status in the error's, too. An answer that lacks a member or has another type there is
+// `plugin_bug` naming it. [any thread]; one call at a time per object is enough.
 class provider {
 public:
   provider() = default;
@@ -208,8 +210,9 @@ public:
   ) = 0;
 };
 
-// The plugin of that name with what it says about itself; nothing is configured yet. `not_found`
-// naming provider and directories searched, `invalid` for a plugin without cloud hosts.
+// The plugin of that name (trimmed, in lower case) with what it says about itself; nothing is
+// configured yet. `not_found` naming provider and directories searched, `invalid` for a plugin that
+// cannot be loaded or has no cloud hosts.
 struct loaded_provider {
   std::shared_ptr<host::plugin> plugin;
   provider_description description;
@@ -218,17 +221,23 @@ struct loaded_provider {
 base::result<loaded_provider>
 load_provider(std::string_view id, const std::vector<host::plugin_directory>& directories);
 
-// Binding values as declared; `refused` with the contract's one sentence naming every missing key.
+// Public for tests: what `describe` answers. `plugin_bug` naming the first member that is missing
+// or of another type.
+base::result<provider_description> parse_description(std::string_view id, std::string_view text);
+
+// Binding values as declared, environment before file; `refused` with the contract's one sentence
+// naming every missing key, in detail {"missing":[...]} too; `invalid` naming key and rule.
 struct bindings {
   base::json values;                  // key -> text or array
   std::string login;                  // checked: is_login_name and not reserved
-  std::vector<std::string> locations; // configured ones, perhaps none
+  std::vector<std::string> locations; // configured ones in lower case, perhaps none
 };
 
 base::result<bindings> bindings_of(const profile& p, const provider_description& d);
 
-// Opens the instance: bindings, credential items that are stored, options, limits. `invalid` when
-// the plugin's schema or own checks refuse them. No network.
+// Opens the instance: bindings, credential items that are stored, options, limits. `invalid` naming
+// the profile's keys when the plugin's schema refuses them, the plugin's own refusal as it is;
+// errors of the store. No network. Secret fields are read from the store at each use.
 base::result<std::unique_ptr<provider>> open_provider(
     const loaded_provider& l,
     const profile& p,
