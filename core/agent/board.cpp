@@ -88,7 +88,7 @@ json describe_offering(
   const converter wall(clock);
   json modes = json::array();
   json orders = json::array();
-  std::optional<base::steady_time> throttled_until;
+  std::optional<base::steady_time> throttled_until = offering.throttled_until();
   for (const track* t : tracks) {
     modes.push_back(describe_track(*t, wall));
     for (const order_view& o : t->worker().orders()) {

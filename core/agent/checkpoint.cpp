@@ -2,6 +2,7 @@
 // Checkpoints of long cloud operations.
 #include "core/agent/checkpoint.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace siteagent::agent {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds look_interval{5};
 constexpr const char* executing = "executing";
+constexpr std::chrono::milliseconds longest_wait = std::chrono::hours(24); // as the host allows
 
 void record(const observe::logger& audit, const base::json& what, const std::string& trace_id) {
   const std::string phase = what["phase"].string_or("");
@@ -22,6 +24,13 @@ void record(const observe::logger& audit, const base::json& what, const std::str
          {"kind", kind},
          {"id", what["id"].string_or("")},
          {"request_id", what["request_id"].string_or("")},
+         {"reference", trace_id}}
+    );
+  } else if (const auto wait = throttled_wait_of(what)) {
+    audit.info(
+        "the cloud limits calls, waiting",
+        {{"calls", wait->which},
+         {"milliseconds", std::to_string(wait->time.count())},
          {"reference", trace_id}}
     );
   } else {
@@ -67,18 +76,33 @@ std::string order_watch::state() const {
   return state_;
 }
 
+std::optional<throttled_wait> throttled_wait_of(const base::json& checkpoint) {
+  if (checkpoint["phase"].string_or("") != "wait" ||
+      checkpoint["reason"].string_or("") != "throttled") {
+    return std::nullopt;
+  }
+  const std::int64_t ms = checkpoint["for_ms"].integer().value_or(0);
+  return throttled_wait{
+      checkpoint["class"].string_or(""),
+      std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, longest_wait.count()))};
+}
+
 host::checkpoint_function make_checkpoint(
     const environment& env,
+    offering_context& offering,
     progress_board::activity& activity,
     order_watch* watch,
     observe::logger log,
     std::string trace_id
 ) {
-  return [&env, &activity, watch, log = std::move(log), trace_id = std::move(trace_id)](
+  return [&env, &offering, &activity, watch, log = std::move(log), trace_id = std::move(trace_id)](
              const base::json& what
          ) -> base::result<void> {
     activity.touch();
     record(log, what, trace_id);
+    if (const auto wait = throttled_wait_of(what)) {
+      offering.note_throttled(env.clock.steady() + wait->time);
+    }
     if (env.stop.stop_requested()) {
       return base::error{
           .code = base::error_code::cancelled, .message = "the agent is asked to stop"};

@@ -4,11 +4,14 @@
 #pragma once
 
 #include "core/agent/environment.hpp"
+#include "core/agent/offering_context.hpp"
 #include "core/agent/portal.hpp"
 #include "core/host/instance.hpp"
 #include "core/observe/log.hpp"
 
+#include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace siteagent::agent {
@@ -34,10 +37,19 @@ private:
   base::steady_time looked_;
 };
 
+// A plugin told that its call waits because the cloud limits calls.
+struct throttled_wait {
+  std::string which; // for people, "write calls to ..."; "": not told
+  std::chrono::milliseconds time;
+};
+
+std::optional<throttled_wait> throttled_wait_of(const base::json& checkpoint);
+
 // The checkpoint of one call. `watch` may be null: then only the process's stop ends it. All
 // references must outlive the call; `log` carries offering, order, resource.
 host::checkpoint_function make_checkpoint(
     const environment& env,
+    offering_context& offering,
     progress_board::activity& activity,
     order_watch* watch,
     observe::logger log,

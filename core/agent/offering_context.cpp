@@ -123,6 +123,16 @@ void offering_context::hold(const base::error& e) {
   }
 }
 
+void offering_context::note_throttled(base::steady_time until) {
+  const std::lock_guard lock(throttle_mutex_);
+  throttled_until_ = std::max(throttled_until_, until);
+}
+
+std::optional<base::steady_time> offering_context::throttled_until() const {
+  const std::lock_guard lock(throttle_mutex_);
+  return throttled_until_ > env_.clock.steady() ? std::optional(throttled_until_) : std::nullopt;
+}
+
 bool offering_context::first_time(const std::string& what) {
   const std::lock_guard lock(said_mutex_);
   return said_.insert(what).second;

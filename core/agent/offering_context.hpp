@@ -80,6 +80,10 @@ public:
   // The credentials were refused: opens the circuit and tells the operator once.
   void hold(const base::error& e);
 
+  // A running call waits until then because the cloud limits calls; nullopt: none does.
+  void note_throttled(base::steady_time until);
+  std::optional<base::steady_time> throttled_until() const;
+
   // The offering is no longer configured like this: nothing new is begun, what runs goes on.
   void retire() { is_retired_ = true; }
 
@@ -113,6 +117,9 @@ private:
 
   std::atomic<bool> is_retired_{false};
   std::function<bool()> lease_;
+
+  mutable std::mutex throttle_mutex_;
+  base::steady_time throttled_until_{};
 
   std::mutex said_mutex_;
   std::set<std::string> said_;

@@ -39,14 +39,30 @@ void order_book::begin(const base::uuid& order) {
   e.step = "look at the order";
   e.since = clock_.steady();
   e.reason.clear();
+  e.resting_until = {};
 }
 
 void order_book::note(const base::uuid& order, std::string_view step) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(order);
-  if (found != entries_.end() && found->second.step != step) {
+  if (found == entries_.end()) {
+    return;
+  }
+  found->second.resting_until = {};
+  if (found->second.step != step) {
     found->second.step = step;
     found->second.since = clock_.steady();
+  }
+}
+
+void order_book::note_throttled(
+    const base::uuid& order, std::string_view which, base::steady_time until
+) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = entries_.find(order); found != entries_.end()) {
+    found->second.resting = "the cloud limits ";
+    found->second.resting += which.empty() ? "calls" : base::truncated(which, longest_reason);
+    found->second.resting_until = until;
   }
 }
 
@@ -102,23 +118,33 @@ void order_book::keep_only(const std::set<base::uuid>& orders) {
   });
 }
 
+order_view order_book::view_of(const base::uuid& order, const entry& e) const {
+  const bool is_running = e.at == order_view::phase::running;
+  order_view view{
+      order,
+      e.type,
+      e.resource,
+      e.at,
+      is_running ? e.step : std::string(),
+      e.since,
+      e.not_before,
+      e.failures,
+      e.reason,
+      e.is_throttled && e.not_before.has_value()};
+  if (is_running && e.resting_until > clock_.steady()) {
+    view.next_attempt = e.resting_until;
+    view.reason = e.resting;
+    view.is_throttled = true;
+  }
+  return view;
+}
+
 std::vector<order_view> order_book::views() const {
   const std::lock_guard lock(mutex_);
   std::vector<order_view> all;
   all.reserve(entries_.size());
   for (const auto& [uuid, e] : entries_) {
-    all.push_back(
-        {uuid,
-         e.type,
-         e.resource,
-         e.at,
-         e.at == order_view::phase::running ? e.step : std::string(),
-         e.since,
-         e.not_before,
-         e.failures,
-         e.reason,
-         e.is_throttled && e.not_before.has_value()}
-    );
+    all.push_back(view_of(uuid, e));
   }
   return all;
 }

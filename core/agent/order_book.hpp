@@ -42,7 +42,7 @@ struct order_memory {
 struct order_view {
   enum class phase : std::uint8_t {
     queued,  // waits for a worker or for an older order of its resource
-    running, // `step` is being done since `since`
+    running, // `step` is being done since `since`; it may rest until `next_attempt` for `reason`
     waiting, // looked at, left as it is; `reason`, and `next_attempt` if it is known
   };
 
@@ -70,6 +70,9 @@ public:
   void begin(const base::uuid& order);
   // What is being done for it.
   void note(const base::uuid& order, std::string_view step);
+  // What is being done goes on by itself at `until`, or when note() says so before: the cloud takes
+  // no calls of this kind now (`which`, for people).
+  void note_throttled(const base::uuid& order, std::string_view which, base::steady_time until);
   // Nobody works on it any more.
   void end(const base::uuid& order);
   // Not before 5 s, doubling to 5 min, and not before the other side's advice (why.retry_after).
@@ -95,7 +98,11 @@ private:
     base::steady_time since{};
     std::string reason;
     bool is_throttled = false;
+    std::string resting; // why a running step rests
+    base::steady_time resting_until{};
   };
+
+  order_view view_of(const base::uuid& order, const entry& e) const;
 
   const base::clock& clock_;
   mutable std::mutex mutex_;

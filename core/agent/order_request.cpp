@@ -123,12 +123,17 @@ order_run::emitted order_run::call(
   options.stop = env_.stop;
   options.trace_id = reference_;
   book_.note(order_.uuid, step_text(op, {}));
-  options.checkpoint = [this, op, go_on = make_checkpoint(env_, activity, watch, log_, reference_)](
-                           const base::json& what
-                       ) {
-    book_.note(order_.uuid, step_text(op, what));
-    return go_on(what);
-  };
+  options.checkpoint =
+      [this, op, go_on = make_checkpoint(env_, offering_, activity, watch, log_, reference_)](
+          const base::json& what
+      ) {
+        if (const auto wait = throttled_wait_of(what)) {
+          book_.note_throttled(order_.uuid, wait->which, env_.clock.steady() + wait->time);
+        } else {
+          book_.note(order_.uuid, step_text(op, what));
+        }
+        return go_on(what);
+      };
   emitted answer = cloud_.call(op, request, options);
   if (!answer && react_to(answer.error()) == reaction::hold_offering) {
     offering_.hold(answer.error());

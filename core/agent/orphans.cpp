@@ -83,7 +83,7 @@ private:
   host::call_options options(const char* what) {
     host::call_options o;
     o.stop = env_.stop;
-    o.checkpoint = make_checkpoint(env_, activity_, nullptr, offering_.log(), what);
+    o.checkpoint = make_checkpoint(env_, offering_, activity_, nullptr, offering_.log(), what);
     return o;
   }
 
@@ -223,7 +223,12 @@ base::result<void> delete_one(
   options.stop = env.stop;
   options.trace_id = reference;
   options.checkpoint = make_checkpoint(
-      env, activity, nullptr, offering.log().with("resource", object.resource->hex()), reference
+      env,
+      offering,
+      activity,
+      nullptr,
+      offering.log().with("resource", object.resource->hex()),
+      reference
   );
   base::result<std::vector<base::json>> answer =
       cloud.call(host::operation::delete_resource, request, options);

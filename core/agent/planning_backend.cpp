@@ -68,7 +68,8 @@ private:
     dry.dry_run = true;
     host::call_options guarded = options;
     guarded.checkpoint = [&stopped](const base::json& what) -> base::result<void> {
-      if (what["phase"].string_or("") == "poll") {
+      const std::string phase = what["phase"].string_or("");
+      if (phase == "poll" || phase == "wait") {
         return {};
       }
       stopped = true;

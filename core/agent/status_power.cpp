@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pausing, downscaling and restoring in a pass of status synchronisation.
-#include "core/agent/checkpoint.hpp"
-#include "core/agent/request_body.hpp"
+#include "core/agent/resource_call.hpp"
 #include "core/agent/status_sync.hpp"
-#include "core/agent/verdict.hpp"
-#include "core/base/text.hpp"
 #include "core/net/retry.hpp"
 
 #include <utility>
@@ -13,7 +10,6 @@ namespace siteagent::agent {
 
 namespace {
 
-constexpr std::chrono::minutes call_grace{5};
 constexpr net::backoff start_pace{std::chrono::minutes(10), std::chrono::hours(1)};
 constexpr const char* running = "running";
 constexpr const char* deallocated = "deallocated";
@@ -58,43 +54,24 @@ bool status_sync::is_waiting_to_start(const base::uuid& resource) {
 
 base::result<base::json>
 status_sync::change_power(backend& cloud, host::operation op, const waldur::resource& resource) {
-  const std::string reference = base::uuid::random().hex();
-  const observe::logger log = offering_.log()
-                                  .with("resource", resource.uuid.hex())
-                                  .with("action", std::string(host::name_of(op)));
-  progress_board::activity activity = env_.progress.begin(
-      std::string(host::name_of(op)) + " of " + resource.uuid.hex(),
-      cloud.deadline_of(op) + call_grace
-  );
-  host::call_request request;
-  request.target = std::string(base::trim(resource.backend_id));
-  request.idempotency_key = resource.uuid.hex();
-  request.body.set("resource", resource_to_json(resource));
-  host::call_options options;
-  options.stop = env_.stop;
-  options.trace_id = reference;
-  options.checkpoint = make_checkpoint(env_, activity, nullptr, log, reference);
-  base::result<std::vector<base::json>> answer = cloud.call(op, request, options);
-  if (!answer) {
-    if (react_to(answer.error()) == reaction::hold_offering) {
-      offering_.hold(answer.error());
-    }
+  resource_answer answer = call_about(offering_, env_, cloud, op, resource);
+  if (!answer.rows) {
     if (!env_.stop.stop_requested()) {
-      log.failure(
+      answer.log.failure(
           observe::level::warning,
           "power state not changed, tried again later",
-          answer.error(),
-          {{"reference", reference}}
+          answer.rows.error(),
+          {{"reference", answer.reference}}
       );
     }
-    return std::move(answer).error();
+    return std::move(answer.rows).error();
   }
-  log.info("power state is as wanted", {{"reference", reference}});
-  if (answer->empty()) {
+  answer.log.info("power state is as wanted", {{"reference", answer.reference}});
+  if (answer.rows->empty()) {
     const bool stops = op != host::operation::restore;
     return base::json::object({{"power", stops ? deallocated : running}});
   }
-  return std::move(answer->front());
+  return std::move(answer.rows->front());
 }
 
 } // namespace siteagent::agent

@@ -167,7 +167,7 @@ base::result<status_sync::rows> status_sync::pull(
   host::call_options options;
   options.stop = env_.stop;
   options.checkpoint =
-      make_checkpoint(env_, activity, nullptr, offering_.log(), std::string("status"));
+      make_checkpoint(env_, offering_, activity, nullptr, offering_.log(), std::string("status"));
   base::result<std::vector<base::json>> answer =
       cloud.call(host::operation::pull_resources, request, options);
   if (!answer) {

@@ -78,7 +78,7 @@ base::result<std::map<base::uuid, sweep::found>> sweep::list(backend& cloud) {
     host::call_options options;
     options.stop = env_.stop;
     options.checkpoint =
-        make_checkpoint(env_, activity, nullptr, offering_.log(), std::string("sweep"));
+        make_checkpoint(env_, offering_, activity, nullptr, offering_.log(), std::string("sweep"));
     base::result<std::vector<base::json>> rows =
         cloud.call(host::operation::list_resources, request, options);
     if (!rows) {
@@ -145,7 +145,7 @@ void sweep::remove(backend& cloud, const waldur::resource& resource, bool keep_w
   host::call_options options;
   options.stop = env_.stop;
   options.trace_id = reference;
-  options.checkpoint = make_checkpoint(env_, activity, nullptr, log, reference);
+  options.checkpoint = make_checkpoint(env_, offering_, activity, nullptr, log, reference);
   const base::result<std::vector<base::json>> answer =
       cloud.call(host::operation::delete_resource, request, options);
   if (answer || react_to(answer.error()) == reaction::not_there) {

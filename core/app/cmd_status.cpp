@@ -108,7 +108,12 @@ void print_order(const json& order, const teller& tell) {
             << ", resource " << order["resource"].string_or("none") << ": ";
   const std::string state = order["state"].string_or("");
   if (state == "running") {
-    std::cout << order["step"].string_or("") << ", " << tell.since(order["since"]) << '\n';
+    std::cout << order["step"].string_or("") << ", " << tell.since(order["since"]);
+    if (order["throttled"].boolean().value_or(false)) {
+      std::cout << "; throttled, goes on " << tell.until(order["next_attempt"]) << ": "
+                << order["reason"].string_or("");
+    }
+    std::cout << '\n';
   } else if (state == "queued") {
     std::cout << "waits for a worker or an older order, " << tell.since(order["since"]) << '\n';
   } else {

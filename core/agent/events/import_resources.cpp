@@ -82,7 +82,7 @@ private:
     host::call_options options;
     options.stop = env_.stop;
     options.checkpoint =
-        make_checkpoint(env_, activity, nullptr, offering_.log(), std::string("import"));
+        make_checkpoint(env_, offering_, activity, nullptr, offering_.log(), std::string("import"));
     base::result<std::vector<base::json>> rows =
         (*cloud)->call(host::operation::list_resources, request, options);
     if (!rows && react_to(rows.error()) == reaction::hold_offering) {

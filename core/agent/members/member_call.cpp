@@ -2,18 +2,11 @@
 // Calls about the users of a resource.
 #include "core/agent/members/member_call.hpp"
 
-#include "core/agent/checkpoint.hpp"
-#include "core/agent/request_body.hpp"
-#include "core/agent/verdict.hpp"
-#include "core/base/text.hpp"
-
-#include <utility>
+#include "core/agent/resource_call.hpp"
 
 namespace siteagent::agent {
 
 namespace {
-
-constexpr std::chrono::minutes call_grace{5};
 
 member_answers read_answers(const base::json& users, const std::vector<base::json>& emitted) {
   member_answers answers;
@@ -46,31 +39,12 @@ base::result<member_answers> call_for_members(
     const waldur::resource& resource,
     const base::json& users
 ) {
-  const std::string reference = base::uuid::random().hex();
-  const observe::logger log = offering.log()
-                                  .with("resource", resource.uuid.hex())
-                                  .with("action", std::string(host::name_of(op)));
-  progress_board::activity activity = env.progress.begin(
-      std::string(host::name_of(op)) + " of " + resource.uuid.hex(),
-      cloud.deadline_of(op) + call_grace
-  );
-  host::call_request request;
-  request.target = std::string(base::trim(resource.backend_id));
-  request.idempotency_key = resource.uuid.hex();
-  request.body.set("resource", resource_to_json(resource));
-  request.body.set("users", users);
-  host::call_options options;
-  options.stop = env.stop;
-  options.trace_id = reference;
-  options.checkpoint = make_checkpoint(env, activity, nullptr, log, reference);
-  base::result<std::vector<base::json>> emitted = cloud.call(op, request, options);
-  if (!emitted) {
-    if (react_to(emitted.error()) == reaction::hold_offering) {
-      offering.hold(emitted.error());
-    }
-    return std::move(emitted).error();
+  const resource_answer answer =
+      call_about(offering, env, cloud, op, resource, base::json::object({{"users", users}}));
+  if (!answer.rows) {
+    return answer.rows.error();
   }
-  return read_answers(users, *emitted);
+  return read_answers(users, *answer.rows);
 }
 
 } // namespace siteagent::agent

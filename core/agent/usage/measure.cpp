@@ -49,7 +49,7 @@ base::result<std::map<base::uuid, base::json>> measure_usage(
   options.deadline = allowed;
   options.stop = env.stop;
   options.checkpoint =
-      make_checkpoint(env, activity, nullptr, offering.log(), std::string("usage"));
+      make_checkpoint(env, offering, activity, nullptr, offering.log(), std::string("usage"));
   auto answer = cloud.call(
       host::operation::report_usage, request_for(offering, info, resources, period), options
   );

@@ -149,10 +149,25 @@ pipeline::pass_throttle(const scope& call, const call_class& c, milliseconds lon
     const auto spread = milliseconds(
         static_cast<std::int64_t>(static_cast<double>(left.count()) * 0.2 * net::random_jitter())
     );
-    if (auto slept = call.wait(left + spread); !slept) {
-      return slept.error();
+    if (auto slept = rest(call, c, left + spread); !slept) {
+      return slept;
     }
   }
+}
+
+base::result<void> pipeline::rest(const scope& call, const call_class& c, milliseconds time) const {
+  if (time >= o_.floor) { // a shorter one is over before anybody could see it
+    if (auto go_on = call.checkpoint(base::json::object(
+            {{"phase", "wait"},
+             {"reason", "throttled"},
+             {"class", c.text()},
+             {"for_ms", static_cast<std::int64_t>(time.count())}}
+        ));
+        !go_on) {
+      return go_on;
+    }
+  }
+  return call.wait(time);
 }
 
 base::result<void>
@@ -160,7 +175,7 @@ pipeline::wait_for_turn(const scope& call, const call_class& c, milliseconds lon
   if (call.can_wait() && c.kind == call_kind::read) {
     const milliseconds courtesy = o_.throttling->courtesy(c, o_.clock->steady());
     if (courtesy > milliseconds(0) && courtesy < call.remaining()) {
-      if (auto slept = call.wait(std::min(courtesy, longest)); !slept) {
+      if (auto slept = rest(call, c, std::min(courtesy, longest)); !slept) {
         return slept;
       }
     }
@@ -171,7 +186,7 @@ pipeline::wait_for_turn(const scope& call, const call_class& c, milliseconds lon
     return throttled_for(o_.floor * 60, c, "this subscription's own call budget is used up");
   }
   if (*wait > milliseconds(0)) {
-    if (auto slept = call.wait(*wait); !slept) {
+    if (auto slept = rest(call, c, *wait); !slept) {
       o_.throttling->give_back(c, o_.clock->steady());
       return slept;
     }

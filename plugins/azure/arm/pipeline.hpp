@@ -99,6 +99,8 @@ private:
   pass_throttle(const scope& call, const call_class& c, milliseconds longest) const;
   base::result<void>
   wait_for_turn(const scope& call, const call_class& c, milliseconds longest) const;
+  // Sleeps; a wait that is worth telling is told to the host first.
+  base::result<void> rest(const scope& call, const call_class& c, milliseconds time) const;
   base::result<bool> registered(
       const scope& call, const write_request& w, const net::response& answer, unsigned tries
   ) const;

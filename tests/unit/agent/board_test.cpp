@@ -75,6 +75,40 @@ TEST(order_views, follow_an_order_from_the_list_to_its_next_attempt) {
   EXPECT_THAT(book.views(), IsEmpty());
 }
 
+TEST(order_views, show_a_running_step_that_rests_for_the_clouds_limits_until_it_goes_on) {
+  base::manual_clock clock;
+  order_book book(clock);
+  book.see(listed(1, "Create"));
+  book.begin(uuid_of(1));
+  book.note(uuid_of(1), "create_resource: put virtual-machine");
+  const base::steady_time began = clock.steady();
+  const base::steady_time until = clock.steady() + std::chrono::seconds(30);
+  const auto rest = [&] { book.note_throttled(uuid_of(1), "write calls to a provider", until); };
+  const auto expect_no_rest = [&](const char* why) {
+    EXPECT_FALSE(book.views()[0].is_throttled) << why;
+    EXPECT_FALSE(book.views()[0].next_attempt) << why;
+    EXPECT_EQ(book.views()[0].reason, "") << why;
+  };
+  rest();
+  const order_view resting = book.views()[0];
+  EXPECT_EQ(resting.at, order_view::phase::running);
+  EXPECT_EQ(resting.step, "create_resource: put virtual-machine");
+  EXPECT_EQ(resting.since, began);
+  EXPECT_TRUE(resting.is_throttled);
+  EXPECT_EQ(resting.next_attempt, until);
+  EXPECT_EQ(resting.reason, "the cloud limits write calls to a provider");
+  EXPECT_TRUE(book.is_due(uuid_of(1))) << "nobody else has to wait for it";
+  book.note(uuid_of(1), "create_resource: put virtual-machine");
+  expect_no_rest("the next checkpoint came");
+  rest();
+  clock.advance(std::chrono::seconds(30));
+  expect_no_rest("the time is over");
+  book.note_throttled(uuid_of(1), "", clock.steady() + std::chrono::seconds(9));
+  EXPECT_EQ(book.views()[0].reason, "the cloud limits calls");
+  book.end(uuid_of(1));
+  expect_no_rest("the call is over");
+}
+
 class status_test : public ::testing::Test {
 protected:
   status_test() {

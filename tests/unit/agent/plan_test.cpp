@@ -36,6 +36,9 @@ protected:
     for (const operation op : {operation::create_resource, operation::delete_resource}) {
       w.cloud->on(op, [this](const host::call_request& r, const host::call_options& o) {
         dry = dry && r.dry_run;
+        for (const char* harmless : {"poll", "wait"}) {
+          EXPECT_TRUE(o.checkpoint(json::object({{"phase", harmless}})));
+        }
         const base::result<void> go = o.checkpoint(json::object({{"phase", "before"}}));
         wrote = wrote || go.has_value();
         return go ? fake_cloud::emitted(std::vector<json>{}) : fake_cloud::emitted(go.error());

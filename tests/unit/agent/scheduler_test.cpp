@@ -2,6 +2,8 @@
 // The running agent: single passes, loops, offerings that cannot run, stopping.
 #include "world.hpp"
 
+#include "core/agent/board.hpp"
+#include "core/agent/checkpoint.hpp"
 #include "core/agent/scheduler.hpp"
 
 #include <gmock/gmock.h>
@@ -557,9 +559,57 @@ TEST_F(reload_test, what_status_shows_of_orders_in_hand_is_as_its_schema_says) {
   EXPECT_TRUE(schema->check(base::json::object({{"agents", base::json::array({shown})}})));
 }
 
-// Leases
+TEST_F(reload_test, status_shows_a_call_that_waits_for_the_clouds_limits_and_until_when) {
+  agent a(config, options, parts(), w.clock, waits, w.stop.get_token());
+  waits.follow(&a);
+  base::json shown;
+  base::wall_time told_at;
+  w.cloud->on(operation::create_resource, [&](const auto&, const host::call_options& o) {
+    EXPECT_TRUE(o.checkpoint(base::json::object({{"phase", "before"}, {"verb", "put"}})));
+    told_at = w.clock.wall();
+    EXPECT_TRUE(o.checkpoint(base::json::object(
+        {{"phase", "wait"}, {"reason", "throttled"}, {"class", "reads of all"}, {"for_ms", 90'000}}
+    )));
+    shown = a.describe();
+    w.stop.request_stop();
+    return fake_cloud::emitted(failure(error_code::cancelled));
+  });
+  EXPECT_TRUE(a.run());
+  const std::string until = base::to_rfc3339(told_at + std::chrono::seconds(90));
+  const base::json& offering = shown["offerings"][0];
+  EXPECT_EQ(offering["throttled_until"].string_or(""), until);
+  const auto& orders = offering["orders"].items();
+  const auto at_work = std::find_if(orders.begin(), orders.end(), [](const base::json& o) {
+    return o["state"].string_or("") == "running";
+  });
+  ASSERT_NE(at_work, orders.end()) << shown.pretty();
+  EXPECT_EQ((*at_work)["step"].string_or(""), "create_resource: put");
+  EXPECT_EQ((*at_work)["throttled"], base::json(true));
+  EXPECT_EQ((*at_work)["reason"].string_or(""), "the cloud limits reads of all");
+  EXPECT_EQ((*at_work)["next_attempt"].string_or(""), until);
+}
 
-;
+TEST_F(reload_test, status_shows_the_limits_of_the_cloud_that_a_pass_without_orders_waits_for) {
+  ASSERT_FALSE(w.offering->throttled_until());
+  progress_board::activity activity = w.board.begin("pass", std::chrono::minutes(1));
+  const auto go_on =
+      make_checkpoint(w.env, *w.offering, activity, nullptr, w.offering->log(), "reference");
+  for (const int ms : {60'000, 10'000}) {
+    EXPECT_TRUE(go_on(base::json::object(
+        {{"phase", "wait"}, {"reason", "throttled"}, {"class", "reads"}, {"for_ms", ms}}
+    )));
+  }
+  EXPECT_TRUE(go_on(base::json::object({{"phase", "wait"}, {"reason", "other"}, {"for_ms", 99}})));
+  EXPECT_EQ(w.offering->throttled_until(), w.clock.steady() + std::chrono::minutes(1));
+  EXPECT_EQ(
+      describe_offering(*w.offering, {}, nullptr, w.clock)["throttled_until"].string_or(""),
+      base::to_rfc3339(w.clock.wall() + std::chrono::minutes(1))
+  );
+  w.clock.advance(std::chrono::minutes(1));
+  EXPECT_FALSE(w.offering->throttled_until());
+}
+
+// Leases
 
 TEST_F(reload_test, without_its_lease_an_offering_is_left_alone_and_a_lost_one_ends_new_work) {
   const auto lease = std::make_shared<scripted_lease>();

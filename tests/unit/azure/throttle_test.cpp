@@ -448,6 +448,80 @@ TEST_F(azure_arm, a_throttled_write_is_sent_again_after_the_pause) {
   EXPECT_GE(waited, seconds(10));
 }
 
+std::vector<base::json> waits_of(const fake_call& call) {
+  std::vector<base::json> out;
+  for (const base::json& c : call.checkpoints) {
+    if (c["phase"].string_or("") == "wait") {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+TEST_F(azure_arm, a_wait_for_a_throttled_class_is_told_to_the_host_before_it_begins) {
+  arm.script(
+      {"PUT",
+       "",
+       1,
+       0,
+       false,
+       429,
+       fake_arm::error_text("TooManyRequests"),
+       {{"retry-after", "10"}}}
+  );
+  std::vector<base::steady_time> told;
+  call_.on_checkpoint = [&](const base::json&) -> sagent_code {
+    told.push_back(clock.steady());
+    return SAGENT_OK;
+  };
+  const base::steady_time before = clock.steady();
+  ASSERT_TRUE(pipe_->write(
+      scope_, {"PUT", vm + "?api-version=1", base::json::object(), false, true, "write"}
+  ));
+  const std::vector<base::json> waits = waits_of(call_);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(told.front(), before);
+  EXPECT_EQ(waits[0]["reason"], base::json("throttled"));
+  EXPECT_EQ(waits[0]["class"], base::json("write calls to microsoft.compute"));
+  const milliseconds announced(waits[0]["for_ms"].integer().value_or(0));
+  EXPECT_GE(announced, seconds(10));
+  EXPECT_EQ(clock.steady() - before, announced);
+}
+
+TEST_F(azure_arm, a_host_that_says_stop_before_a_throttled_wait_is_obeyed) {
+  arm.script(
+      {"GET",
+       "subscriptions",
+       1,
+       0,
+       false,
+       429,
+       fake_arm::error_text("TooManyRequests"),
+       {{"retry-after", "10"}}}
+  );
+  call_.on_checkpoint = [](const base::json&) -> sagent_code { return SAGENT_E_CANCELLED; };
+  const auto waited = during([&] {
+    const auto r = read();
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code, base::error_code::cancelled);
+  });
+  EXPECT_EQ(waited, milliseconds(0));
+  EXPECT_EQ(arm.count_requests("GET", "subscriptions"), 1U);
+}
+
+TEST_F(azure_arm, a_long_wait_for_the_calls_own_turn_is_told_and_a_short_one_is_not) {
+  const call_class c = classify("GET", some_path);
+  while (pipe_->options().throttling->take_turn(c, clock.steady(), seconds(1), milliseconds(0))) {
+  }
+  ASSERT_TRUE(read());
+  EXPECT_TRUE(waits_of(call_).empty());
+  for (int i = 0; i < 40; ++i) { // two seconds of turns are taken by others
+    ASSERT_TRUE(pipe_->options().throttling->take_turn(c, clock.steady(), seconds(1), seconds(60)));
+  }
+  ASSERT_TRUE(read());
+  EXPECT_EQ(waits_of(call_).size(), 1U);
+}
+
 TEST_F(azure_arm, waits_for_a_turn_end_when_the_host_stops_the_call) {
   const call_class c = classify("GET", some_path);
   while (pipe_->options().throttling->take_turn(c, clock.steady(), seconds(1), milliseconds(0))) {
