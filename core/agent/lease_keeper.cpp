@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -20,10 +21,14 @@ namespace siteagent::agent {
 
 namespace {
 
+constexpr const char* usual_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr std::chrono::seconds tick{1};
 constexpr std::chrono::seconds request_time{5};
 constexpr std::chrono::seconds release_time{3};
 constexpr std::chrono::minutes complaint_interval{10};
+// Less than a few ticks cannot be kept; after an hour nobody waits for a dead agent.
+constexpr std::chrono::seconds shortest_duration{3};
+constexpr std::chrono::seconds longest_duration{3'600};
 
 // Kubernetes' MicroTime takes exactly six digits.
 std::string micro_time(base::wall_time t) {
@@ -109,8 +114,31 @@ private:
   std::string holder_;
 };
 
-base::result<lease_options>
-leases_in_cluster(std::string name_space, std::string mode, const std::string& account) {
+namespace {
+
+base::result<std::chrono::seconds> duration_from_environment(std::chrono::seconds usual) {
+  constexpr const char* name = "WALDUR_SITE_AGENT_LEASE_SECONDS";
+  const std::string text = variable(name);
+  if (text.empty()) {
+    return usual;
+  }
+  std::int64_t seconds = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (problem != std::errc() || end != text.data() + text.size() ||
+      std::chrono::seconds(seconds) < shortest_duration ||
+      std::chrono::seconds(seconds) > longest_duration) {
+    return base::error{
+        .code = base::error_code::invalid,
+        .message = std::string(name) + ": '" + text + "' is no whole number from " +
+                   std::to_string(shortest_duration.count()) + " to " +
+                   std::to_string(longest_duration.count())};
+  }
+  return std::chrono::seconds(seconds);
+}
+
+} // namespace
+
+base::result<lease_options> leases_in_cluster(std::string name_space, std::string mode) {
   const std::string host = variable("KUBERNETES_SERVICE_HOST");
   std::string port = variable("KUBERNETES_SERVICE_PORT_HTTPS");
   port = port.empty() ? variable("KUBERNETES_SERVICE_PORT") : port;
@@ -118,6 +146,13 @@ leases_in_cluster(std::string name_space, std::string mode, const std::string& a
     return missing("KUBERNETES_SERVICE_HOST is not set");
   }
   lease_options out;
+  if (const auto duration = duration_from_environment(out.duration)) {
+    out.duration = *duration;
+  } else {
+    return duration.error();
+  }
+  std::string account = variable("WALDUR_SITE_AGENT_LEASE_ACCOUNT");
+  account = account.empty() ? usual_account : account;
   const bool is_v6 = host.find(':') != std::string::npos;
   out.api = "https://" + (is_v6 ? "[" + host + "]" : host) + (port.empty() ? "" : ":" + port);
   out.token_file = account + "/token";
@@ -153,11 +188,16 @@ lease_keeper::lease_keeper(
     : options_(std::move(options)), transport_(std::move(transport)), clock_(clock) {}
 
 lease_keeper::~lease_keeper() {
+  give_back();
+}
+
+void lease_keeper::give_back() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();
   }
   const auto until = std::chrono::steady_clock::now() + release_time;
+  const std::lock_guard lock(mutex_);
   for (const std::shared_ptr<entry>& e : entries_) {
     if (std::chrono::steady_clock::now() < until) {
       release(*e);
@@ -245,7 +285,7 @@ void lease_keeper::step(entry& e) {
 
 // Reads it; takes it when it is free.
 void lease_keeper::look(entry& e) {
-  const base::result<net::response> answer = send("GET", e, nullptr, false);
+  const base::result<net::response> answer = send("GET", e, nullptr);
   if (!answer) {
     fail(e, answer.error());
     return;
@@ -329,7 +369,7 @@ void lease_keeper::release(entry& e) {
   lease.set("holderIdentity", "");
   lease.set("leaseDurationSeconds", 1);
   given_back.set("spec", std::move(lease));
-  (void)send("PUT", e, &given_back, false); // else it runs out by itself
+  (void)send("PUT", e, &given_back); // else it runs out by itself
 }
 
 void lease_keeper::fail(entry& e, const base::error& why) {
@@ -348,7 +388,13 @@ base::result<net::response> lease_keeper::send(
   q.url = options_.api + "/apis/coordination.k8s.io/v1/namespaces/" +
           net::encode(options_.name_space) + "/leases" + (to_all ? "" : "/" + e.name_);
   q.headers = {{"Accept", "application/json"}};
-  q.deadline = method == "GET" || e.is_wanted_ ? request_time : release_time;
+  // When the turns end, the one request that counts is the one that gives back.
+  const bool gives_back =
+      body != nullptr && (*body)["spec"]["holderIdentity"].string_or("").empty();
+  q.deadline = gives_back ? release_time : request_time;
+  if (!gives_back) {
+    q.stop_requested = [stop = thread_.get_stop_token()] { return stop.stop_requested(); };
+  }
   q.max_body = std::size_t{1} << 20U;
   if (body != nullptr) {
     q.body = body->dump();

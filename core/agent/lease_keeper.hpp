@@ -29,13 +29,10 @@ struct lease_options {
   std::chrono::seconds duration{60};
 };
 
-// A pod's service account: KUBERNETES_SERVICE_HOST and _PORT, and the files in `account`. The error
-// says what is missing.
-base::result<lease_options> leases_in_cluster(
-    std::string name_space,
-    std::string mode,
-    const std::string& account = "/var/run/secrets/kubernetes.io/serviceaccount"
-);
+// A pod's service account: KUBERNETES_SERVICE_HOST and _PORT, and the files `token` and `ca.crt` of
+// its folder, which WALDUR_SITE_AGENT_LEASE_ACCOUNT names where it is not Kubernetes' usual one.
+// WALDUR_SITE_AGENT_LEASE_SECONDS is the duration. The error says what is missing or wrong.
+base::result<lease_options> leases_in_cluster(std::string name_space, std::string mode);
 
 base::result<std::unique_ptr<net::transport>> make_lease_transport(const lease_options& options);
 
@@ -47,8 +44,7 @@ public:
   lease_keeper(
       lease_options options, std::shared_ptr<net::transport> transport, const base::clock& clock
   );
-  // Gives back what it holds, for 3 s at most: then another need not wait until it runs out.
-  ~lease_keeper();
+  ~lease_keeper(); // gives back
   lease_keeper(const lease_keeper&) = delete;
   lease_keeper& operator=(const lease_keeper&) = delete;
 
@@ -60,6 +56,9 @@ public:
   void start();
   // Does what is due, one request after the other. Without start(), for tests.
   void turn();
+  // Ends the turns and gives back what it holds, for 3 s at most: then another need not wait until
+  // it runs out.
+  void give_back();
 
 private:
   class entry;
@@ -73,7 +72,7 @@ private:
   void fail(entry& e, const base::error& why);
   base::json spec(const entry& e, bool take_over) const;
   base::result<net::response>
-  send(std::string_view method, const entry& e, const base::json* body, bool to_all) const;
+  send(std::string_view method, const entry& e, const base::json* body, bool to_all = false) const;
 
   const lease_options options_;
   std::shared_ptr<net::transport> transport_; // shared with nobody but tests

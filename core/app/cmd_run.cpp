@@ -93,14 +93,14 @@ int take_signal(const sigset_t& set) {
   return std::max(sigtimedwait(&set, nullptr, &time), 0);
 }
 
-// Until the agent ended by itself or was asked to by a signal and did, or its grace is over. Calls
-// `reload` for each SIGHUP before that.
+// Until the agent ended by itself or was asked to by a signal and did; when its grace is over,
+// calls `last_words` and ends the process. Calls `reload` for each SIGHUP before that.
 void wait_for_end(
     const sigset_t& set,
     const std::atomic<bool>& ended,
     std::stop_source& stop,
     const std::function<void()>& reload,
-    log_shipping* shipping
+    const std::function<void()>& last_words
 ) {
   const observe::logger log("agent");
   std::optional<base::steady_time> asked;
@@ -115,9 +115,7 @@ void wait_for_end(
     }
     if (asked && base::real_clock().steady() - *asked > grace) {
       log.warning("work did not stop in time; leaving, the next start finds what it made");
-      if (shipping != nullptr) {
-        shipping->finish();
-      }
+      last_words();
       (void)std::fflush(nullptr);
       std::_Exit(exit_fine);
     }
@@ -228,7 +226,15 @@ int run_agent(const command_line& line) {
         reloads->request();
       }
     };
-    wait_for_end(signals, ended, stop, reload, shipping.get());
+    const auto last_words = [&shipping, &leases] {
+      if (*leases) {
+        (*leases)->give_back();
+      }
+      if (shipping) {
+        shipping->finish();
+      }
+    };
+    wait_for_end(signals, ended, stop, reload, last_words);
   }
   observe::logger("agent").info("agent ended");
   if (stop.stop_requested()) {

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Leases against an API server that keeps Kubernetes' rules for them: versions, conflicts, tokens.
+// Leases against an API server of Kubernetes' kind.
+#include "fake_kubernetes.hpp"
+
 #include "core/agent/lease_keeper.hpp"
-#include "core/base/json.hpp"
-#include "core/net/server.hpp"
 #include "core/observe/log.hpp"
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -27,98 +23,6 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-
-class fake_kubernetes {
-public:
-  fake_kubernetes() {
-    auto made = net::server::start({}, [this](const net::server_request& q) { return answer(q); });
-    server_ = *std::move(made);
-  }
-
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
-
-  json only_lease() {
-    const std::lock_guard lock(mutex_);
-    return leases_.empty() ? json() : leases_.begin()->second;
-  }
-
-  std::string holder() { return only_lease()["spec"]["holderIdentity"].string_or(""); }
-
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    leases_.clear();
-  }
-
-  std::vector<std::string> requests;            // "GET", ... of the last ones
-  std::string token = "token-1";                // the one that is valid
-  int refuse_with = 0;                          // a status for every request
-  std::function<void(std::string_view)> before; // each request, with its method
-
-private:
-  static net::server_response reply(int status, const json& body) {
-    net::server_response r;
-    r.status = status;
-    r.headers = {{"Content-Type", "application/json"}};
-    r.body = body.dump();
-    return r;
-  }
-
-  static net::server_response refusal(int status, const std::string& why) {
-    return reply(status, json::object({{"kind", "Status"}, {"message", why}, {"code", status}}));
-  }
-
-  net::server_response answer(const net::server_request& q) {
-    if (before) {
-      before(q.method);
-    }
-    const std::lock_guard lock(mutex_);
-    requests.push_back(q.method);
-    if (refuse_with != 0) {
-      return refusal(refuse_with, "scripted");
-    }
-    if (q.header("authorization") != "Bearer " + token) {
-      return refusal(401, "Unauthorized");
-    }
-    const std::string root = "/apis/coordination.k8s.io/v1/namespaces/waldur/leases";
-    if (q.method == "POST" && q.path == root) {
-      return create(*json::parse(q.body));
-    }
-    const auto found = leases_.find(q.path.substr(std::min(root.size() + 1, q.path.size())));
-    if (!q.path.starts_with(root + "/") || found == leases_.end()) {
-      return refusal(404, "not found");
-    }
-    return q.method == "PUT" ? replace(found->second, *json::parse(q.body))
-                             : reply(200, found->second);
-  }
-
-  net::server_response create(json body) {
-    const std::string name = body["metadata"]["name"].string_or("");
-    if (leases_.contains(name)) {
-      return refusal(409, "already exists");
-    }
-    stamp(body);
-    leases_[name] = body;
-    return reply(201, body);
-  }
-
-  net::server_response replace(json& known, json body) {
-    if (!(known["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"])) {
-      return refusal(409, "the object has been modified");
-    }
-    stamp(body);
-    known = body;
-    return reply(200, body);
-  }
-
-  void stamp(json& lease) {
-    lease.member_ref("metadata").set("resourceVersion", std::to_string(++version_));
-  }
-
-  std::mutex mutex_;
-  std::map<std::string, json> leases_;
-  int version_ = 0;
-  std::unique_ptr<net::server> server_;
-};
 
 class lease_test : public ::testing::Test {
 protected:
@@ -323,22 +227,66 @@ TEST_F(lease_test, a_refusal_says_what_the_account_needs) {
   EXPECT_FALSE(lease->is_held());
 }
 
-TEST_F(lease_test, the_pod_says_where_kubernetes_is) {
-  ::unsetenv("KUBERNETES_SERVICE_HOST");
-  EXPECT_THAT(
-      leases_in_cluster("waldur", "all", directory).error().message,
-      HasSubstr("KUBERNETES_SERVICE_HOST")
-  );
-  ::setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
-  ::setenv("KUBERNETES_SERVICE_PORT", "6443", 1);
-  EXPECT_THAT(leases_in_cluster("waldur", "all", directory).error().message, HasSubstr("ca.crt"));
-  write("ca.crt", "");
-  const auto found = leases_in_cluster("waldur", "all", directory);
-  ::unsetenv("KUBERNETES_SERVICE_HOST");
-  ::unsetenv("KUBERNETES_SERVICE_PORT");
+TEST_F(lease_test, what_is_given_back_at_the_last_moment_is_the_others_at_once) {
+  const auto a = keeper("a");
+  const auto b = keeper("b");
+  const auto of_a = a->add(offering);
+  const auto of_b = b->add(offering);
+  a->turn();
+  b->turn();
+  a->give_back(); // its process ends without more ado
+  EXPECT_FALSE(of_a->is_held());
+  keepers = {b.get()};
+  pass(seconds(15));
+  EXPECT_TRUE(of_b->is_held());
+}
+
+class lease_environment : public lease_test {
+protected:
+  lease_environment() {
+    ::setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
+    ::setenv("KUBERNETES_SERVICE_PORT", "6443", 1);
+    ::setenv("WALDUR_SITE_AGENT_LEASE_ACCOUNT", directory.c_str(), 1);
+    write("ca.crt", "");
+  }
+
+  ~lease_environment() override {
+    for (const char* name :
+         {"KUBERNETES_SERVICE_HOST",
+          "KUBERNETES_SERVICE_PORT",
+          "WALDUR_SITE_AGENT_LEASE_ACCOUNT",
+          "WALDUR_SITE_AGENT_LEASE_SECONDS"}) {
+      ::unsetenv(name);
+    }
+  }
+
+  static void expect_refusal(const std::string& because) {
+    const auto found = leases_in_cluster("waldur", "all");
+    ASSERT_FALSE(found);
+    EXPECT_THAT(found.error().message, HasSubstr(because));
+  }
+};
+
+TEST_F(lease_environment, says_where_kubernetes_is_and_who_we_are_there) {
+  const auto found = leases_in_cluster("waldur", "all");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->api, "https://[fd00::1]:6443");
   EXPECT_EQ(found->token_file, directory + "/token");
+  EXPECT_EQ(found->ca_file, directory + "/ca.crt");
+  EXPECT_EQ(found->duration, seconds(60));
+  std::filesystem::remove(directory + "/ca.crt");
+  expect_refusal("ca.crt");
+  ::unsetenv("KUBERNETES_SERVICE_HOST");
+  expect_refusal("KUBERNETES_SERVICE_HOST");
+}
+
+TEST_F(lease_environment, sets_the_duration_within_reason) {
+  ::setenv("WALDUR_SITE_AGENT_LEASE_SECONDS", "15", 1);
+  EXPECT_EQ(leases_in_cluster("waldur", "all")->duration, seconds(15));
+  for (const char* wrong : {"2", "3601", "-5", "15s", "1.5", " 15", "99999999999999999999"}) {
+    ::setenv("WALDUR_SITE_AGENT_LEASE_SECONDS", wrong, 1);
+    expect_refusal("WALDUR_SITE_AGENT_LEASE_SECONDS: '" + std::string(wrong) + "'");
+  }
 }
 
 } // namespace
