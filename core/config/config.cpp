@@ -174,7 +174,12 @@ agent_config read_root(context& ctx, const value& root) {
   );
   out.elastic_apm_server_url =
       read_endpoint_with_credentials(o, "elastic_apm_server_url", {"https", "http"});
-  warn_if_set(o, "elastic_apm_server_url", out.elastic_apm_server_url, "there is no APM client");
+  warn_if_set(
+      o,
+      "elastic_apm_server_url",
+      out.elastic_apm_server_url,
+      "there is no APM client; `status --json` shows what runs and what it waits for"
+  );
   out.global_proxy =
       read_endpoint_with_credentials(o, "global_proxy", {"http", "https", "socks5", "socks5h"});
   out.log_level = read_log_level(o, "log_level", out.log_level);

@@ -5,7 +5,7 @@ usage: switching_test.py SOURCE_DIR AGENT [CONTRACT]
 
 * Every key that the reader of the configuration asks for, every variable of the environment, and every Python command name
   has a row; so has every row of the contract's tables 1.1 to 1.8.
-* A row "same" or "better" names something that the code has; no row of a key is "not offered" without a word in the code.
+* A row "same" or "better" names something that the code has; no row of a key is "not offered" without a word in the code, or without why.
 * Every command of ours is mentioned.
 """
 import os
@@ -46,6 +46,8 @@ verdicts, lines = {}, {}
 for names, verdict, line in rows_of(page):
     if verdict not in ("same", "better", "not offered"):
         problems.append(f"docs/switching.md: no verdict in: {line}")
+    if verdict == "not offered" and len(line.strip("| ").split("|")[2].split()) < 5:
+        problems.append(f"docs/switching.md: not offered without why, or what to use instead: {line}")
     for name in names:
         verdicts[name], lines[name] = verdict, line
 

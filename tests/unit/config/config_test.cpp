@@ -57,7 +57,8 @@ log_shipping:
       ElementsAre(
           "agent.yaml:8:13: warning: sentry_dsn: no effect: errors are in the log; log_shipping "
           "sends them to Waldur",
-          "agent.yaml:9:25: warning: elastic_apm_server_url: no effect: there is no APM client"
+          "agent.yaml:9:25: warning: elastic_apm_server_url: no effect: there is no APM client; "
+          "`status --json` shows what runs and what it waits for"
       )
   );
   EXPECT_EQ(c.timezone.name(), "Europe/Vienna");
