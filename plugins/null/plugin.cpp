@@ -188,6 +188,7 @@ private:
   null_backend(sagent::host host, const json& settings)
       : host_(host), store_(settings["state_file"].string_or("")), script_(settings),
         token_(settings["token"].string_or("")), usage_(settings["usage"]),
+        user_usage_(settings["user_usage"]),
         keeps_users_(settings["users"].string_or("none") != "none"),
         has_user_limits_(settings["users"].string_or("none") == "limited") {}
 
@@ -220,13 +221,14 @@ private:
       const std::function<void(json& users, const json& user)>& change
   );
   json users_of(const resource& r) const;
-  json usage_of(const resource& r, const json& components) const;
+  static json measured(const resource& r, const json& figures, const json& components);
 
   sagent::host host_;
   store store_;
   script script_;
   std::string token_; // a reference, not the secret
   json usage_;
+  json user_usage_;
   bool keeps_users_;
   bool has_user_limits_;
 };
@@ -409,11 +411,11 @@ void null_backend::pull_resources(sagent::call& call, const sagent::request& req
   run.finish();
 }
 
-// Figures of the setting `usage`, in the components' units; a stopped machine uses nothing.
-json null_backend::usage_of(const resource& r, const json& components) const {
+// The figures in the components' units; on a stopped machine nobody uses anything.
+json null_backend::measured(const resource& r, const json& figures, const json& components) {
   json total = json::object();
   for (const auto& [name, component] : components.members()) {
-    const auto figure = base::decimal::parse(usage_[name].number_text().value_or(""));
+    const auto figure = base::decimal::parse(figures[name].number_text().value_or(""));
     const auto factor = base::decimal::parse(component["unit_factor"].number_text().value_or("1"));
     const auto value = figure && factor ? figure->divided_by(*factor) : std::nullopt;
     if (value) {
@@ -434,8 +436,17 @@ void null_backend::report_usage(sagent::call& call, const sagent::request& reque
     const auto found = all.find(id.empty() ? uuid : parse_target(id).uuid);
     json answer = json::object({{"uuid", uuid}, {"measured", false}});
     if (found != all.end() && found->second.has_machine) {
-      if (json total = usage_of(found->second, body["components"]); total.size() > 0) {
+      const resource& r = found->second;
+      if (json total = measured(r, usage_, body["components"]); total.size() > 0) {
         answer.set("measured", true).set("total", std::move(total));
+      }
+      if (json share = measured(r, user_usage_, body["components"]);
+          share.size() > 0 && answer["measured"].boolean() == true) {
+        json users = json::object();
+        for (const auto& [name, user] : r.users.members()) {
+          users.set(name, share);
+        }
+        answer.set("users", std::move(users));
       }
     }
     call.emit(answer.dump());

@@ -66,7 +66,8 @@ sagent_code to_code(const json& value) {
 
 } // namespace
 
-script::script(const json& settings) : crash_at_(settings["crash_at"].string_or("")) {
+script::script(const json& settings)
+    : crash_at_(settings["crash_at"].string_or("")), hang_at_(settings["hang_at"].string_or("")) {
   for (const auto& [operation, ms] : settings["latency_ms"].members()) {
     latency_ms_[operation] = ms.integer().value_or(0);
   }
@@ -85,15 +86,19 @@ script::script(const json& settings) : crash_at_(settings["crash_at"].string_or(
   }
 }
 
-void script::crash_if_due(std::string_view when, std::string_view operation) const {
-  if (!crash_at_.empty() && crash_at_ == std::string(when) + ":" + std::string(operation)) {
+void script::end_badly_if_due(std::string_view when, std::string_view operation) const {
+  const std::string here = std::string(when) + ":" + std::string(operation);
+  if (crash_at_ == here) {
     ::kill(::getpid(), SIGKILL);
+  }
+  while (hang_at_ == here) { // a call that nothing ends, whatever the host says
+    ::pause();
   }
 }
 
 script::run::run(script& s, std::string_view operation, sagent::call& call)
     : script_(s), operation_(operation), call_(call), number_(++s.runs_.find(operation)->second) {
-  script_.crash_if_due("before", operation_);
+  script_.end_badly_if_due("before", operation_);
   if (const auto wait = script_.latency_ms_.find(operation); wait != script_.latency_ms_.end()) {
     if (const sagent_code stop = call_.wait_ms(wait->second); stop != SAGENT_OK) {
       throw sagent::failure(stop, "stopped while waiting");
@@ -125,7 +130,7 @@ void script::run::checkpoint(
 }
 
 void script::run::finish() const {
-  script_.crash_if_due("after", operation_);
+  script_.end_badly_if_due("after", operation_);
 }
 
 } // namespace siteagent::null

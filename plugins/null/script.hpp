@@ -14,12 +14,12 @@
 
 namespace siteagent::null {
 
-// From the settings latency_ms, faults and crash_at (see settings.hpp).
+// From the settings latency_ms, faults, crash_at and hang_at (see settings.hpp).
 class script {
 public:
   explicit script(const base::json& settings);
 
-  // One running operation. Counts it, waits its latency, crashes if told to.
+  // One running operation. Counts it, waits its latency, crashes or hangs if told to.
   class run {
   public:
     run(script& s, std::string_view operation, sagent::call& call);
@@ -51,11 +51,12 @@ private:
     sagent::failure failure{SAGENT_E_TRANSIENT, ""};
   };
 
-  void crash_if_due(std::string_view when, std::string_view operation) const;
+  void end_badly_if_due(std::string_view when, std::string_view operation) const;
 
   std::map<std::string, std::int64_t, std::less<>> latency_ms_;
   std::deque<fault> faults_;
   std::string crash_at_;
+  std::string hang_at_;
   std::map<std::string, std::atomic<unsigned long>, std::less<>> runs_;
 };
 

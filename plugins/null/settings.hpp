@@ -15,11 +15,16 @@ inline constexpr const char* settings_schema = R"json({
       "type": "object",
       "additionalProperties": {"type": ["number", "string"]}
     },
+    "user_usage": {
+      "type": "object",
+      "additionalProperties": {"type": ["number", "string"]}
+    },
     "latency_ms": {
       "type": "object",
       "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 86400000}
     },
     "crash_at": {"type": "string", "pattern": "^(before|after):[a-z_]+$"},
+    "hang_at": {"type": "string", "pattern": "^(before|after):[a-z_]+$"},
     "faults": {
       "type": "array",
       "items": {
@@ -48,7 +53,7 @@ inline constexpr const char* settings_schema = R"json({
   },
   "x-rehearsal": {
     "settings": {
-      "state_file": "{folder}.json", "latency_ms": null, "crash_at": null, "faults": null
+      "state_file": "{folder}.json", "latency_ms": null, "crash_at": null, "hang_at": null, "faults": null
     }
   }
 })json";

@@ -287,6 +287,25 @@ TEST_F(null_plugin, reports_only_what_it_can_measure) {
   EXPECT_EQ(rows->at(0)["total"], json::object({{"cpu", "0"}, {"ram", "0"}}));
 }
 
+TEST_F(null_plugin, reports_the_same_usage_for_every_user_of_a_machine) {
+  const auto i = open(R"({"users":"plain","usage":{"cpu":4},"user_usage":{"cpu":"1.5"}})");
+  one(*i, operation::create_resource, request(uuid_a));
+  host::call_request r;
+  r.body.set("resources", json::array({json::object({{"uuid", uuid_a}, {"backend_id", ""}})}));
+  r.body.set("components", json::object({{"cpu", json::object({{"unit_factor", 1}})}}));
+  EXPECT_EQ(one(*i, operation::report_usage, r)["users"], json::object());
+  const json users = *json::parse(R"([{"username":"ada"},{"username":"bob"}])");
+  one(*i, operation::add_members, at(uuid_a, json::object({{"users", users}})));
+  const json row = one(*i, operation::report_usage, r);
+  EXPECT_EQ(row["total"], json::object({{"cpu", "4"}}));
+  EXPECT_EQ(row["users"], *json::parse(R"({"ada":{"cpu":"1.5"},"bob":{"cpu":"1.5"}})"));
+  one(*i, operation::pause, at(uuid_a));
+  EXPECT_EQ(
+      one(*i, operation::report_usage, r)["users"],
+      *json::parse(R"({"ada":{"cpu":"0"},"bob":{"cpu":"0"}})")
+  );
+}
+
 TEST_F(null_plugin, lists_by_all_tags_given) {
   const auto i = open();
   one(*i, operation::create_resource, request(uuid_a));
