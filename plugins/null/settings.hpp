@@ -53,7 +53,8 @@ inline constexpr const char* settings_schema = R"json({
   },
   "x-rehearsal": {
     "settings": {
-      "state_file": "{folder}.json", "latency_ms": null, "crash_at": null, "hang_at": null, "faults": null
+      "state_file": "{folder}.json", "latency_ms": null, "crash_at": null, "hang_at": null,
+      "faults": null
     }
   }
 })json";
