@@ -55,7 +55,8 @@ check_location(const services& cloud, const arm::scope& call, const machine_orde
   return {};
 }
 
-// nullopt: not known, Azure will tell.
+} // namespace
+
 base::result<std::optional<size_info>>
 check_size(const services& cloud, const arm::scope& call, const machine_order& order) {
   const auto known = cloud.facts().sizes.get(call, cloud.clock(), order.location, a_day, [&] {
@@ -89,6 +90,8 @@ check_size(const services& cloud, const arm::scope& call, const machine_order& o
   }
   return std::optional<size_info>(it->second);
 }
+
+namespace {
 
 bool listed(std::string_view comma_separated, std::string_view wanted) {
   const auto parts = base::split(comma_separated, ',');
@@ -174,6 +177,8 @@ base::result<void> check_one_quota(
   return {};
 }
 
+} // namespace
+
 base::result<void> check_quota(
     const services& cloud,
     const arm::scope& call,
@@ -201,8 +206,6 @@ base::result<void> check_quota(
        {"IPv4StandardSkuPublicIpAddresses", 1}}};
   return check_one_quota(cloud, call, order, addresses);
 }
-
-} // namespace
 
 base::result<image_info> check_with_azure(
     const services& cloud, const arm::scope& call, const settings& s, const machine_order& order

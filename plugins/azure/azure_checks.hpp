@@ -17,6 +17,19 @@ base::result<image_info> check_with_azure(
 // next order. Adds to the operator's text what he can do for this very image.
 base::error learn_from(const services& cloud, const machine_order& order, base::error refusal);
 
+// Its parts, for whoever tells them apart. The size in that location; nullopt: not readable, so
+// Azure will tell.
+base::result<std::optional<size_info>>
+check_size(const services& cloud, const arm::scope& call, const machine_order& order);
+// Cores of the region and the family, machines, public addresses.
+base::result<void> check_quota(
+    const services& cloud,
+    const arm::scope& call,
+    const settings& s,
+    const machine_order& order,
+    const size_info& size
+);
+
 // Can the size start the image: generation and architecture, as far as both are known?
 base::result<void>
 check_fit(const size_info& size, const image_info& image, const machine_order& order);

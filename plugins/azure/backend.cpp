@@ -2,7 +2,6 @@
 #include "plugins/azure/backend.hpp"
 
 #include "core/base/text.hpp"
-#include "core/net/exchange_log.hpp"
 #include "plugins/azure/answers.hpp"
 #include "plugins/azure/create.hpp"
 #include "plugins/azure/diagnostics.hpp"
@@ -13,6 +12,7 @@
 #include "plugins/azure/order.hpp"
 #include "plugins/azure/power.hpp"
 #include "plugins/azure/remove.hpp"
+#include "plugins/azure/traffic_log.hpp"
 
 namespace siteagent::azure {
 
@@ -63,16 +63,6 @@ std::string_view word_of(decision d) {
 
 std::string_view word_of(presence p) {
   return p == presence::present ? "present" : p == presence::absent ? "absent" : "unknown";
-}
-
-// Debug lines of the traffic. Polling URLs carry signatures and tags may be private: only these.
-net::exchange_log traffic_log(const sagent::host& host) {
-  net::exchange_log log;
-  log.write = [host](const std::string& line) { host.log(SAGENT_LOG_DEBUG, line); };
-  log.is_wanted = [host] { return host.is_log_enabled(SAGENT_LOG_DEBUG); };
-  log.headers = {"x-ms-request-id", "x-ms-correlation-request-id", "retry-after"};
-  log.query_keys = {"api-version", "$expand", "$top", "statusOnly", "forceDeletion"};
-  return log;
 }
 
 } // namespace

@@ -168,8 +168,10 @@ base::json body_of(kind_id which, const machine_plan& p, const base::secret& pas
     return interface_body(p);
   case kind_id::virtual_machine:
     return machine_body(p, password);
-  case kind_id::disk:
-    break; // comes with its machine
+  case kind_id::disk: // comes with its machine
+  case kind_id::application_security_group:
+  case kind_id::security_rule:
+    break;
   }
   return {};
 }

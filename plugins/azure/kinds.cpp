@@ -98,6 +98,30 @@ constexpr std::array<kind, 8> table{{
      "&forceDeletion=true"},
 }};
 
+// The rest of kind_id.
+constexpr std::array<kind, 2> host_kinds{{
+    {kind_id::application_security_group,
+     "application-security-group",
+     "Microsoft.Network/applicationSecurityGroups",
+     network_version,
+     "asg",
+     true,
+     true,
+     true,
+     milliseconds(3'000),
+     ""},
+    {kind_id::security_rule,
+     "security-rule",
+     "Microsoft.Network/networkSecurityGroups/securityRules",
+     network_version,
+     "rule",
+     true,
+     false,
+     true,
+     milliseconds(3'000),
+     ""},
+}};
+
 } // namespace
 
 const std::array<kind, 8>& all_kinds() {
@@ -105,7 +129,8 @@ const std::array<kind, 8>& all_kinds() {
 }
 
 const kind& kind_of(kind_id id) {
-  return table.at(static_cast<std::size_t>(id));
+  const auto index = static_cast<std::size_t>(id);
+  return index < table.size() ? table.at(index) : host_kinds.at(index - table.size());
 }
 
 const kind* find_kind(std::string_view type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The one table of what a machine is made of. Creation walks it forward, clean-up and the deletion
-// inside a shared group walk it backward.
+// inside a shared group walk it backward; cloud hosts are made and deleted by the same rows.
 #pragma once
 
 #include "core/base/json.hpp"
@@ -23,6 +23,9 @@ enum class kind_id : std::uint8_t {
   network_security_group,
   network_interface,
   virtual_machine,
+  // Only cloud hosts have these; they are part of no order.
+  application_security_group,
+  security_rule,
 };
 
 struct kind {
@@ -38,7 +41,7 @@ struct kind {
   std::string_view delete_query; // appended to DELETE
 };
 
-// In order of creation.
+// What orders are made of, in order of creation.
 const std::array<kind, 8>& all_kinds();
 const kind& kind_of(kind_id id);
 // By ARM type, any case; nullptr: not one of ours.

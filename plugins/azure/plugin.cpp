@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The entry of azure.so: the backend with the real transport, clock and registry.
+// The entry of azure.so: the backend and the cloud host provider with the real transport, clock and
+// registry.
 #include "core/net/proxy.hpp"
 #include "plugins/azure/answers.hpp"
 #include "plugins/azure/arm/managed_identity.hpp"
 #include "plugins/azure/backend.hpp"
+#include "plugins/azure/cloud_host/provider.hpp"
 #include "plugins/azure/error_map.hpp"
 
 namespace siteagent::azure {
@@ -30,7 +32,7 @@ std::unique_ptr<net::transport> metadata_transport(const settings& s) {
 
 std::unique_ptr<net::transport> real_transport(const settings& s) {
   net::transport_options options;
-  for (const std::string& text : {s.resource_manager, s.authority, s.prices}) {
+  for (const std::string& text : {s.resource_manager, s.authority, s.prices, s.billing}) {
     if (const auto url = net::parse_url(text)) {
       options.allowed_origins.push_back(url->origin);
     }
@@ -60,6 +62,18 @@ public:
       : backend(host, request, {real_transport, &base::real_clock(), &process_registry()}) {}
 };
 
+class azure_hosts final : public cloud_host::provider {
+public:
+  azure_hosts(sagent::host host, const sagent::request& request)
+      : provider(host, request, {real_transport, &base::real_clock(), &process_registry()}) {}
+};
+
 } // namespace siteagent::azure
 
-SAGENT_PLUGIN("azure", SITEAGENT_VERSION, "Site Agent", siteagent::azure::azure_plugin)
+SAGENT_PLUGIN(
+    "azure",
+    SITEAGENT_VERSION,
+    "Site Agent",
+    siteagent::azure::azure_plugin,
+    siteagent::azure::azure_hosts
+)

@@ -42,7 +42,7 @@ act(const services& cloud, const arm::scope& call, const resource_id& machine, p
   if (!started) {
     return std::move(started).error();
   }
-  auto done = arm::follow(cloud.arm(), call, *started, following(k, machine, "post", what));
+  auto done = arm::follow(cloud.arm(), call, *started, following(cloud, k, machine, "post", what));
   if (!done) {
     return std::move(done).error();
   }

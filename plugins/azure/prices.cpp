@@ -31,7 +31,13 @@ priced(const base::json& row, std::string_view currency, std::string_view unit) 
   if (!plain || !amount || amount->is_zero() || amount->is_negative() || !from) {
     return std::nullopt;
   }
-  list_price out{*amount, *from, std::nullopt, contains(row["productName"], "cloud services")};
+  list_price out{
+      *amount,
+      *from,
+      std::nullopt,
+      contains(row["productName"], "cloud services"),
+      row["armSkuName"].string_or(""),
+      row["meterName"].string_or("")};
   if (!row["effectiveEndDate"].is_null()) {
     out.until = base::parse_rfc3339(row["effectiveEndDate"].string_or(""));
     if (!out.until) {
@@ -113,20 +119,26 @@ void add_address_hour(prices_by_name& out, const base::json& row, std::string_vi
   }
 }
 
-std::optional<base::decimal> price_at(const list_prices& prices, base::wall_time now) {
-  std::optional<base::decimal> best;
+const list_price* row_at(const list_prices& prices, base::wall_time now) {
+  const list_price* best = nullptr;
   for (const bool cloud_services : {false, true}) {
     for (const list_price& p : prices) {
       const bool valid = p.from <= now && (!p.until || now < *p.until);
-      if (valid && p.cloud_services == cloud_services && (!best || p.amount > *best)) {
-        best = p.amount;
+      if (valid && p.cloud_services == cloud_services &&
+          (best == nullptr || p.amount > best->amount)) {
+        best = &p;
       }
     }
-    if (best) {
+    if (best != nullptr) {
       return best;
     }
   }
   return best;
+}
+
+std::optional<base::decimal> price_at(const list_prices& prices, base::wall_time now) {
+  const list_price* row = row_at(prices, now);
+  return row == nullptr ? std::nullopt : std::optional(row->amount);
 }
 
 std::optional<base::decimal>

@@ -24,6 +24,8 @@ struct list_price {
   base::wall_time from;
   std::optional<base::wall_time> until;
   bool cloud_services = false; // sold through another product than plain machines
+  std::string size;            // of a machine, as the list spells it
+  std::string meter;           // "D2s v5"
 };
 
 using list_prices = std::vector<list_price>;
@@ -38,8 +40,10 @@ void add_disk_month(prices_by_name& out, const base::json& row, std::string_view
 // An hour of a Standard static IPv4 address. Key: "".
 void add_address_hour(prices_by_name& out, const base::json& row, std::string_view currency);
 
-// The highest of the rows valid at `now`, so that a doubt never makes a machine look cheap. Rows of
-// the product Cloud Services count only when there is no other. nullopt: there is no price.
+// The row whose price counts at `now`; nullptr: there is none. The highest of the rows valid at
+// `now`, so that a doubt never makes a machine look cheap. Rows of the product Cloud Services count
+// only when there is no other.
+const list_price* row_at(const list_prices& prices, base::wall_time now);
 std::optional<base::decimal> price_at(const list_prices& prices, base::wall_time now);
 std::optional<base::decimal>
 price_at(const prices_by_name& prices, std::string_view name, base::wall_time now);

@@ -25,7 +25,8 @@ constexpr unsigned most_ambiguous = 5;
 class patience_of_removal {
 public:
   patience_of_removal(const services& cloud, bool eager)
-      : cloud_(cloud), eager_(eager), started_(cloud.clock().steady()) {}
+      : cloud_(cloud), eager_(eager), started_(cloud.clock().steady()),
+        given_(cloud.hosts() ? std::optional(cloud.hosts()->removal) : std::nullopt) {}
 
   // nullopt: give up.
   std::optional<milliseconds> next(const base::error& e) {
@@ -34,18 +35,25 @@ public:
     switch (reason_of(e)) {
     case reason::in_use:
       // References linger for a while after what held them is gone.
-      return eager_ && passed < in_use_patience ? std::optional(growing(floor * 5)) : std::nullopt;
+      return eager_ && passed < given_.value_or(in_use_patience) ? std::optional(growing(floor * 5))
+                                                                 : std::nullopt;
     case reason::nic_reserved:
-      return passed < reserved_patience ? std::optional(floor * 15) : std::nullopt;
+      return passed < given_.value_or(reserved_patience) ? std::optional(floor * 15) : std::nullopt;
     case reason::busy:
     case reason::precondition: // none was set: somebody else's write came between
     case reason::superseded:
     case reason::half_made:
-      return passed < busy_patience
+      return passed < given_.value_or(busy_patience)
                  ? std::optional(std::max(e.retry_after.value_or(floor * 5), floor))
                  : std::nullopt;
     case reason::ambiguous:
-      return ambiguous_++ < most_ambiguous ? std::optional(growing(floor)) : std::nullopt;
+      return (given_ ? passed < *given_ : ambiguous_++ < most_ambiguous)
+                 ? std::optional(growing(floor))
+                 : std::nullopt;
+    case reason::throttled:
+      return given_ && passed < *given_
+                 ? std::optional(std::max(e.retry_after.value_or(floor * 10), floor))
+                 : std::nullopt;
     default:
       return std::nullopt;
     }
@@ -59,6 +67,7 @@ private:
   const services& cloud_;
   bool eager_;
   base::steady_time started_;
+  std::optional<milliseconds> given_; // by the owner of cloud hosts
   unsigned tries_ = 0;
   unsigned ambiguous_ = 0;
 };
@@ -97,7 +106,7 @@ delete_once(const services& cloud, const arm::scope& call, const kind& k, const 
     }
     return confirm_absence(cloud, call, k, id);
   }
-  auto gone = arm::follow(cloud.arm(), call, *started, following(k, id, "delete", what));
+  auto gone = arm::follow(cloud.arm(), call, *started, following(cloud, k, id, "delete", what));
   if (!gone) {
     return std::move(gone).error();
   }
@@ -125,25 +134,33 @@ base::result<void> remove_object(
     auto done = delete_once(cloud, call, k, id);
     if (done) {
       cloud.info(describe("deleted", k, id));
-      return {};
+      return cloud.hosts() ? note_removed(call, k, id) : base::result<void>();
     }
     if (arm::is_stop(done.error())) {
       return done;
     }
-    const auto pause = again.next(done.error());
-    if (!pause || *pause > call.remaining()) {
-      return done;
-    }
-    if (auto slept = call.wait(*pause); !slept) {
-      return slept;
-    }
     // After a doubt, look: it may be gone already, and a second DELETE would only confuse.
-    auto seen = arm::read_if_present(cloud.arm(), call, url_of(id, k), describe("look for", k, id));
-    if (!seen) {
-      return std::move(seen).error();
+    std::optional<bool> still_there;
+    while (!still_there) {
+      const auto pause = again.next(done.error());
+      if (!pause || *pause > call.remaining()) {
+        return done;
+      }
+      if (auto slept = call.wait(*pause); !slept) {
+        return slept;
+      }
+      auto seen =
+          arm::read_if_present(cloud.arm(), call, url_of(id, k), describe("look for", k, id));
+      if (seen) {
+        still_there = seen->has_value();
+      } else if (cloud.hosts() && !arm::is_stop(seen.error())) {
+        done = std::move(seen).error();
+      } else {
+        return std::move(seen).error();
+      }
     }
-    if (!*seen) {
-      return {};
+    if (!*still_there) {
+      return cloud.hosts() ? note_removed(call, k, id) : base::result<void>();
     }
   }
 }

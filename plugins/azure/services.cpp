@@ -136,8 +136,9 @@ services::services(
     const base::clock& clock,
     registry& shared
 )
-    : subscription_(s.subscription_id), price_origin_(s.prices), currency_(s.currency), host_(host),
-      clock_(clock), shared_(shared.subscription(s.resource_manager, s.subscription_id)),
+    : subscription_(s.subscription_id), price_origin_(s.prices), currency_(s.currency),
+      hosts_(s.hosts), host_(host), clock_(clock),
+      shared_(shared.subscription(s.resource_manager, s.subscription_id)),
       arm_(options_of(s, host, transport, clock, shared, shared_)) {}
 
 const resources_client& services::resources() const {

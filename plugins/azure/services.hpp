@@ -103,6 +103,8 @@ public:
 
   machine_slots& slots() const { return shared_->slots; }
 
+  const std::optional<host_waits>& hosts() const { return hosts_; }
+
   const resources_client& resources() const;
   const compute_client& compute() const;
   const network_client& network() const;
@@ -119,6 +121,7 @@ private:
   const std::string subscription_;
   const std::string price_origin_;
   const std::string currency_;
+  const std::optional<host_waits> hosts_;
   const sagent::host host_;
   const base::clock& clock_;
   std::shared_ptr<shared_by_subscription> shared_;

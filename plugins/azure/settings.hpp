@@ -27,6 +27,13 @@ struct image_reference {
   std::string text() const { return publisher + ":" + offer + ":" + sku + ":" + version; }
 };
 
+// Waits of cloud hosts, which their owner bounds; orders go by what Azure is known to take.
+struct host_waits {
+  std::chrono::milliseconds operation = std::chrono::minutes(20); // one operation of Azure's
+  std::chrono::milliseconds removal = std::chrono::minutes(4);    // passing refusals of one removal
+  std::chrono::milliseconds poll = std::chrono::seconds(5);       // where Azure names no pause
+};
+
 enum class disk_source : std::uint8_t {
   size,   // the disk of the size: its OS disk and its temporary disk
   actual, // the OS disk, the data disks and the temporary disk the machine has
@@ -52,7 +59,8 @@ struct settings {
   std::string authority = "https://login.microsoftonline.com";
   std::string audience = "https://management.azure.com";
   std::string ca_file;
-  std::string prices; // origin of the retail price list; empty: there is none
+  std::string prices;  // origin of the retail price list; empty: there is none
+  std::string billing; // origin of the billing accounts, for cloud hosts; empty: resource_manager
 
   bool password_login = true;
   disk_source disk = disk_source::size;
@@ -66,6 +74,8 @@ struct settings {
   std::optional<std::int64_t> max_machines;      // of this offering
   std::chrono::milliseconds poll_min{1'000};
   std::chrono::milliseconds poll_max{60'000};
+
+  std::optional<host_waits> hosts; // set: this instance makes cloud hosts, not machines of orders
 
   std::vector<std::string> warnings; // for the operator, once at start
 

@@ -117,6 +117,9 @@ base::result<found> judge_existing(
     case holder::mine:
       break;
     }
+    if (m.tags.is_object() && !carries(seen, m.tags)) {
+      return not_ours(m, "was made by somebody else at the same time");
+    }
   }
   if (state_text(seen) == "Deleting") {
     return make_error(
@@ -127,7 +130,7 @@ base::result<found> judge_existing(
   }
   if (arm::state_of(seen.at({"properties", "provisioningState"})) == arm::run_state::running) {
     auto settled = arm::settle(
-        cloud.arm(), call, following(m.k, m.id, "put", describe("wait for", m.k, m.id))
+        cloud.arm(), call, following(cloud, m.k, m.id, "put", describe("wait for", m.k, m.id))
     );
     if (!settled) {
       return settled.error();
@@ -157,7 +160,7 @@ write_and_follow(const services& cloud, const arm::scope& call, const making& m,
   if (!written) {
     return written.error();
   }
-  auto settled = arm::follow(cloud.arm(), call, *written, following(m.k, m.id, "put", what));
+  auto settled = arm::follow(cloud.arm(), call, *written, following(cloud, m.k, m.id, "put", what));
   if (!settled) {
     return settled.error();
   }
@@ -178,8 +181,13 @@ milliseconds longest_operation(const kind& k, std::string_view verb) {
 
 } // namespace
 
-arm::followed
-following(const kind& k, const resource_id& id, std::string_view verb, std::string what) {
+arm::followed following(
+    const services& cloud,
+    const kind& k,
+    const resource_id& id,
+    std::string_view verb,
+    std::string what
+) {
   arm::followed f;
   f.path = url_of(id, k);
   if (k.id == kind_id::virtual_machine && verb == "put") {
@@ -191,10 +199,32 @@ following(const kind& k, const resource_id& id, std::string_view verb, std::stri
   f.id = id.text();
   f.usual = k.usual_poll;
   f.limit = longest_operation(k, verb);
+  if (cloud.hosts()) {
+    f.usual = cloud.hosts()->poll;
+    f.limit = cloud.hosts()->operation;
+  }
   f.read_back =
       !(k.id == kind_id::virtual_network || k.id == kind_id::subnet ||
         k.id == kind_id::network_security_group);
   return f;
+}
+
+namespace {
+
+std::string_view phase_behind(
+    const services& cloud, std::string_view verb, const base::result<arm::response>& answer
+) {
+  const bool may_be_there = answer || reason_of(answer.error()) == reason::ambiguous;
+  const bool told = verb != "delete" && (verb != "put" || may_be_there);
+  return told || !cloud.hosts() ? "after" : "poll";
+}
+
+} // namespace
+
+base::result<void> note_removed(const arm::scope& call, const kind& k, const resource_id& id) {
+  return call.checkpoint(base::json::object(
+      {{"phase", "after"}, {"verb", "delete"}, {"kind", k.name}, {"id", id.text()}}
+  ));
 }
 
 base::result<arm::response> checked_write(
@@ -212,7 +242,7 @@ base::result<arm::response> checked_write(
     return base::with_context(go_on.error(), w.what);
   }
   auto answer = cloud.arm().write(call, w);
-  note.set("phase", "after");
+  note.set("phase", phase_behind(cloud, verb, answer));
   note.set("status", answer ? answer->status : answer.error().http_status);
   const std::string request_id = answer ? answer->request_id : answer.error().provider_request_id;
   if (!request_id.empty()) {

@@ -13,7 +13,9 @@
 
 namespace siteagent::azure {
 
-// Checkpoint, write, checkpoint. A host that says stop wins over whatever the write answered.
+// Checkpoint, write, checkpoint. A host that says stop wins over whatever the write answered. For
+// cloud hosts, whose tool keeps a journal, "after" means that the object may be there from now on,
+// or is gone (see note_removed); an answer that says neither is told as a poll.
 base::result<arm::response> checked_write(
     const services& cloud,
     const arm::scope& call,
@@ -22,8 +24,16 @@ base::result<arm::response> checked_write(
     arm::write_request w
 );
 
-arm::followed
-following(const kind& k, const resource_id& id, std::string_view verb, std::string what);
+// For the journal of a cloud host: that object is proven gone.
+base::result<void> note_removed(const arm::scope& call, const kind& k, const resource_id& id);
+
+arm::followed following(
+    const services& cloud,
+    const kind& k,
+    const resource_id& id,
+    std::string_view verb,
+    std::string what
+);
 
 struct made {
   base::json body;      // as it reads in the end
@@ -37,6 +47,7 @@ struct making {
   std::function<base::json()> body; // built only when a write is needed
   bool shared = false;              // a shared group: taken as it is, whoever owns it
   bool absent = false;              // just seen to be absent: written without another look
+  base::json tags = {};             // an object: only what carries all of these is ours
 };
 
 // An object that is there: ours (or the shared group), and settled; else `conflict` or transient.

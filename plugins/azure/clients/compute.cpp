@@ -335,6 +335,7 @@ base::result<image_info> compute_client::image(
   out.generation = p["hyperVGeneration"].string_or("");
   out.architecture = p["architecture"].string_or("");
   out.plan = p["plan"].is_object() ? p["plan"] : base::json();
+  out.disk_gib = p.at({"osDiskImage", "sizeInGb"}).integer().value_or(0);
   return out;
 }
 

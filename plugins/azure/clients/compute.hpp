@@ -42,9 +42,10 @@ struct quota_line {
 
 struct image_info {
   std::string version;
-  std::string generation;   // "V1", "V2" or ""
-  std::string architecture; // "x64", "Arm64" or ""
-  base::json plan;          // object when the image needs one
+  std::string generation;    // "V1", "V2" or ""
+  std::string architecture;  // "x64", "Arm64" or ""
+  base::json plan;           // object when the image needs one
+  std::int64_t disk_gib = 0; // the smallest OS disk for it; 0: unknown
 };
 
 using sizes_by_name = std::map<std::string, size_info>;      // keys in lower case

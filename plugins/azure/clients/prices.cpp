@@ -145,6 +145,17 @@ price_client::machines(const arm::scope& call, std::string_view location) const 
   return query(call, filter_of("Virtual Machines", location), location, add_machine_hour);
 }
 
+base::result<prices_by_name> price_client::machine(
+    const arm::scope& call, std::string_view location, std::string_view size
+) const {
+  return query(
+      call,
+      filter_of("Virtual Machines", location) + " and " + equal("armSkuName", size),
+      location,
+      add_machine_hour
+  );
+}
+
 base::result<prices_by_name> price_client::disks(
     const arm::scope& call, std::string_view location, std::string_view product
 ) const {

@@ -30,6 +30,9 @@ public:
 
   // Hours of every machine size of a location ("westeurope").
   base::result<prices_by_name> machines(const arm::scope& call, std::string_view location) const;
+  // The same of one size, spelled as the list spells it.
+  base::result<prices_by_name>
+  machine(const arm::scope& call, std::string_view location, std::string_view size) const;
   // Months of the tiers of one product, "Premium SSD Managed Disks".
   base::result<prices_by_name>
   disks(const arm::scope& call, std::string_view location, std::string_view product) const;

@@ -132,6 +132,24 @@ base::result<std::vector<base::json>> resources_client::tagged(
   return only_tagged(std::move(*all), tag, value);
 }
 
+base::result<std::vector<base::json>> resources_client::tagged_members(
+    const arm::scope& call, std::string_view group, std::string_view tag
+) const {
+  auto all = arm::read_all(
+      arm_,
+      call,
+      resource_id::of_group(subscription_, group).path() +
+          "/resources?api-version=" + std::string(resources_version) +
+          "&$filter=" + net::encode("tagName eq " + quoted(tag)) + "&$expand=createdTime",
+      "list objects of group " + std::string(group) + " tagged " + std::string(tag)
+  );
+  if (!all) {
+    return all.error();
+  }
+  std::erase_if(*all, [&](const base::json& o) { return tag_of(o, tag).empty(); });
+  return all;
+}
+
 base::result<std::vector<base::json>> resources_client::tagged_groups(
     const arm::scope& call, std::string_view tag, std::string_view value
 ) const {

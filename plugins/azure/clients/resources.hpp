@@ -35,6 +35,9 @@ public:
   // filtered.
   base::result<std::vector<base::json>>
   tagged(const arm::scope& call, std::string_view tag, std::string_view value) const;
+  // Members of a group that carry the tag, whatever its value.
+  base::result<std::vector<base::json>>
+  tagged_members(const arm::scope& call, std::string_view group, std::string_view tag) const;
   base::result<std::vector<base::json>>
   tagged_groups(const arm::scope& call, std::string_view tag, std::string_view value) const;
 
