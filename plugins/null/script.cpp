@@ -25,6 +25,9 @@ constexpr const char* operations[] = {
     "list_resources",
     "set_resource_limits",
     "diagnostics",
+    "add_members",
+    "remove_members",
+    "describe",
 };
 
 constexpr base::error_code codes[] = {
@@ -48,7 +51,8 @@ constexpr base::error_code codes[] = {
     base::error_code::plugin_bug,
 };
 
-// By number or by name ("quota"); the schema let nothing else through but a misspelt name.
+} // namespace
+
 sagent_code to_code(const json& value) {
   if (const auto number = value.integer()) {
     return static_cast<sagent_code>(*number);
@@ -63,8 +67,6 @@ sagent_code to_code(const json& value) {
       SAGENT_E_INVALID, "faults: there is no code '" + wanted + "'; use for example 'quota' or 301"
   );
 }
-
-} // namespace
 
 script::script(const json& settings)
     : crash_at_(settings["crash_at"].string_or("")), hang_at_(settings["hang_at"].string_or("")) {

@@ -14,6 +14,9 @@
 
 namespace siteagent::null {
 
+// A code by number or by name ("quota"); null is transient. Throws on an unknown name.
+sagent_code to_code(const base::json& value);
+
 // From the settings latency_ms, faults, crash_at and hang_at (see settings.hpp).
 class script {
 public:
