@@ -20,41 +20,21 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// How much of the end of `text` is a beginning of the marker.
-std::size_t beginning_of_marker(std::string_view text) {
-  std::size_t length = std::min(text.size(), status_marker.size() - 1);
-  while (!text.ends_with(status_marker.substr(0, length))) {
-    --length;
-  }
-  return length;
-}
-
 } // namespace
 
-void error_stream::take(std::string_view bytes) {
-  held_ += bytes;
-  if (const std::size_t at = held_.find(status_marker); at != std::string::npos) {
-    has_marker_ = true;
-    held_.erase(at, status_marker.size());
-  }
-  const std::size_t keep = beginning_of_marker(held_);
-  pass(std::string_view(held_).substr(0, held_.size() - keep));
-  held_.erase(0, held_.size() - keep);
-}
-
-void error_stream::finish() {
-  pass(held_);
-  held_.clear();
-}
+error_stream::error_stream(std::function<void(std::string_view)> hand_on)
+    : hand_on_(std::move(hand_on)), stream_(
+                                        std::string(status_marker),
+                                        [this](std::string_view bytes) { pass(bytes); },
+                                        [this](std::string_view) { has_marker_ = true; }
+                                    ) {}
 
 void error_stream::pass(std::string_view bytes) {
   if (!hand_on_) {
     text_ += bytes.substr(0, most_kept - std::min(most_kept, text_.size()));
     return;
   }
-  if (!bytes.empty()) {
-    hand_on_(bytes);
-  }
+  hand_on_(bytes);
   text_ += bytes;
   if (text_.size() > tail) {
     text_.erase(0, text_.size() - tail);

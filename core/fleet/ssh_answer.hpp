@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
+#include "core/fleet/marked_stream.hpp"
 
 #include <functional>
 #include <string>
@@ -15,17 +16,17 @@ namespace siteagent::fleet {
 // answers carry nothing of ours, and standard output never does.
 inline constexpr std::string_view status_wrapper =
     R"("$@"; s=$?; [ "$s" -ne 255 ] || echo stado-remote-status-255 >&2; exit "$s")";
-inline constexpr std::string_view status_marker = "stado-remote-status-255\n";
+inline constexpr std::string_view status_marker = "stado-remote-status-255";
 
 // Standard error of one call: without the marker, handed on or kept, its end always known.
 class error_stream {
 public:
   // hand_on: empty = keep.
-  explicit error_stream(std::function<void(std::string_view)> hand_on)
-      : hand_on_(std::move(hand_on)) {}
+  explicit error_stream(std::function<void(std::string_view)> hand_on);
 
-  void take(std::string_view bytes);
-  void finish(); // hands on what was held back
+  void take(std::string_view bytes) { stream_.take(bytes); }
+
+  void finish() { stream_.finish(); } // hands on what was held back
 
   bool has_marker() const { return has_marker_; }
 
@@ -36,9 +37,9 @@ private:
   void pass(std::string_view bytes);
 
   std::function<void(std::string_view)> hand_on_;
-  std::string held_; // may become the marker
   std::string text_;
   bool has_marker_ = false;
+  marked_stream stream_;
 };
 
 // Why ssh itself failed (status 255 without the marker), by what it printed. The message is a
