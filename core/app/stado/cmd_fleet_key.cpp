@@ -137,6 +137,8 @@ void add_fleet_commands(CLI::App& app, chosen_command& chosen) {
   );
   add(key, chosen, "ls", "List the stored keys", run_list, options);
   target(add(key, chosen, "rm", "Remove a stored key", run_remove, options));
+  add_fleet_key_check_command(key, chosen);
+  add_fleet_enroll_command(fleet, chosen);
 }
 
 } // namespace siteagent::app::stado

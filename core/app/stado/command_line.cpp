@@ -142,6 +142,7 @@ int run(const std::vector<std::string>& arguments, const invocation& i) {
   add_config_commands(app, chosen);
   add_registry_commands(app, chosen);
   add_fleet_commands(app, chosen);
+  add_host_commands(app, chosen);
   add_cloud_commands(app, chosen);
   add_coordinator_command(app, chosen);
   refuse_repetition(app);
