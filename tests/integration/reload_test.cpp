@@ -137,11 +137,119 @@ TEST(stopping, ends_soon_while_a_waldur_does_not_answer_at_the_start) {
   EXPECT_EQ(agent->wait(std::chrono::seconds(30)), 0) << agent->output();
 }
 
+// A cloud whose create never comes back, once its machine is there or before.
+std::string hanging_offering(const site& s, const std::string& hang_at) {
+  return "  - name: Null cloud\n"
+         "    waldur_api_url: " +
+         s.waldur().url() +
+         "/api/\n"
+         "    waldur_api_token: " +
+         std::string(agent_token) +
+         "\n"
+         "    waldur_offering_uuid: " +
+         std::string(offering_uuid) +
+         "\n"
+         "    backend_type: \"null\"\n"
+         "    backend_settings:\n"
+         "      state_file: " +
+         s.dir().file("null.json") + "\n" +
+         (hang_at.empty() ? "" : "      hang_at: " + hang_at + "\n");
+}
+
+class plugin_call_that_never_returns : public testing::TestWithParam<const char*> {};
+
+TEST_P(plugin_call_that_never_returns, does_not_keep_the_agent_from_ending_within_30_s) {
+  const site s;
+  s.write_config(hanging_offering(s, std::string(GetParam()) + ":create_resource"));
+  const std::string order = s.order_machine("web 1");
+  const auto agent = s.start_agent("order_process", false, status_at(s));
+  ASSERT_TRUE(wait_for_change(
+      s.dir().path().string(),
+      [&] {
+        return status_of(s)["offerings"][0]["orders"][0]["step"].string_or("").starts_with(
+            "create_resource"
+        );
+      },
+      std::chrono::seconds(60)
+  )) << agent->output();
+  agent->signal(SIGTERM);
+  EXPECT_EQ(agent->wait(std::chrono::seconds(30)), 0) << agent->output();
+  EXPECT_THAT(agent->output(), HasSubstr("work did not stop in time"));
+  EXPECT_EQ(s.order_state(order), "executing");
+  // The next start finds what is there and makes what is not.
+  s.write_config(hanging_offering(s, ""));
+  EXPECT_EQ(s.run_agent().exit_code, 0);
+  EXPECT_EQ(s.order_state(order), "done");
+  const auto state = json::parse(read_file(s.dir().file("null.json")));
+  ASSERT_TRUE(state);
+  EXPECT_EQ((*state)["resources"].size(), 1U);
+  EXPECT_EQ(s.resource(s.resource_of(order))["backend_id"], json("null:" + s.resource_of(order)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    places,
+    plugin_call_that_never_returns,
+    testing::Values("before", "after"),
+    [](const auto& test) { return std::string(test.param); }
+);
+
 TEST(status, says_when_nobody_runs) {
   const site s;
   const agent_run asked = s.run_command({"status"});
   EXPECT_EQ(asked.exit_code, 1);
   EXPECT_THAT(asked.errors, HasSubstr("no agent runs on " + s.config_file()));
+}
+
+TEST(status, of_a_call_that_waits_because_the_cloud_limits_calls_says_which_and_until_when) {
+  const site s;
+  std::string yaml = s.default_offering_yaml("Test", offering_uuid);
+  const std::string pace = "min_ms: 10\n";
+  ASSERT_NE(yaml.find(pace), std::string::npos);
+  // As long as a write is held back for the cloud's sake: 300 times that.
+  s.write_config(yaml.replace(yaml.find(pace), pace.size(), "min_ms: 200\n"));
+  s.azure().set_faults(json::array({json::object(
+      {{"match",
+        json::object({{"method", "PUT"}, {"path", "/virtualMachines/[^/]+$"}, {"times", 1}})},
+       {"when", "before"},
+       {"do",
+        json::object(
+            {{"status", 429},
+             {"headers",
+              json::object({{"Content-Type", "application/json"}, {"Retry-After", "40"}})},
+             {"body", R"({"error":{"code":"TooManyRequests","message":"later"}})"}}
+        )}}
+  )}));
+  const std::string order = s.order_machine("web 1");
+  const auto agent = s.start_agent("order_process", false, status_at(s));
+  json shown;
+  ASSERT_TRUE(wait_for_change(
+      s.dir().path().string(),
+      [&] {
+        shown = status_of(s)["offerings"][0];
+        return !shown["throttled_until"].is_null();
+      },
+      std::chrono::seconds(60)
+  )) << agent->output();
+  const json& in_hand = shown["orders"][0];
+  EXPECT_EQ(in_hand["order"].string_or(""), order);
+  EXPECT_EQ(in_hand["state"].string_or(""), "running") << "the call goes on by itself";
+  EXPECT_EQ(in_hand["throttled"], json(true));
+  EXPECT_THAT(in_hand["step"].string_or(""), HasSubstr("put virtual-machine"));
+  EXPECT_THAT(in_hand["reason"].string_or(""), HasSubstr("write calls to microsoft.compute"));
+  EXPECT_EQ(in_hand["next_attempt"], shown["throttled_until"]);
+  const auto until = base::parse_rfc3339(in_hand["next_attempt"].string_or(""));
+  ASSERT_TRUE(until);
+  EXPECT_GT(*until, base::real_clock().wall());
+  EXPECT_LE(*until, base::real_clock().wall() + std::chrono::seconds(50));
+  EXPECT_THAT(
+      s.run_command({"status", "--status-file", s.dir().file("status.json")}).log,
+      HasSubstr("throttled, goes on in ")
+  );
+  agent->signal(SIGTERM);
+  EXPECT_EQ(agent->wait(std::chrono::seconds(30)), 0) << "such a wait holds up nobody";
+  EXPECT_EQ(s.run_agent().exit_code, 0);
+  EXPECT_EQ(s.order_state(order), "done");
+  EXPECT_EQ(s.machine_count(), 1U);
 }
 
 TEST(status, of_a_killed_agent_is_told_as_such) {
