@@ -51,8 +51,12 @@ base::result<base::json> parse_document(const std::string& file, std::string_vie
 base::json value_from(std::string_view text) {
   base::json_limits limits;
   limits.depth = most_levels;
-  auto parsed = base::json::parse(text, limits);
-  return parsed ? *std::move(parsed) : base::json(text);
+  if (auto parsed = base::json::parse(text, limits)) {
+    return *std::move(parsed);
+  }
+  // A number that the parser finds too large is no text; writing it is then refused.
+  const base::json number = base::json::number(text);
+  return number.is_null() ? base::json(text) : number;
 }
 
 profile::profile(environment env, std::string file, base::json document)

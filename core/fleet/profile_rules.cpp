@@ -3,6 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/text.hpp"
+#include "core/fleet/egress.hpp"
 #include "core/fleet/limits.hpp"
 #include "core/fleet/money.hpp"
 
@@ -131,10 +132,15 @@ base::result<void> check_shapes(const base::json& document) {
   if (!text_or_nothing(document["credentials"]["store"])) {
     return broken("credentials.store", "is no text");
   }
-  if (!text_or_nothing(document["api"]["url"])) {
+  const base::json& url = document["api"]["url"];
+  if (!text_or_nothing(url)) {
     return broken("api.url", "is no text");
   }
-  return {};
+  if (url.is_null()) {
+    return {};
+  }
+  const auto checked = check_api_url(base::trim(*url.string()));
+  return checked ? base::result<void>() : checked.error();
 }
 
 } // namespace

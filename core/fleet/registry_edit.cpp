@@ -6,6 +6,7 @@
 #include "core/base/text.hpp"
 #include "core/fleet/registry_document.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace siteagent::fleet {
@@ -70,15 +71,12 @@ struct place {
 base::result<place> find_place(base::json& document, std::string_view path) {
   place at{&document, "", ""};
   const std::vector<std::string_view> keys = base::split(path, '.');
-  for (std::size_t n = 0; n < keys.size(); ++n) {
-    if (keys[n].empty()) {
-      return base::error{
-          base::error_code::invalid,
-          "'" + std::string(path) + "' is no path such as targets.0.notes"};
-    }
-    if (n + 1 == keys.size()) {
-      break;
-    }
+  if (std::any_of(keys.begin(), keys.end(), [](std::string_view key) { return key.empty(); })) {
+    return base::error{
+        base::error_code::invalid,
+        "'" + std::string(path) + "' is no path such as targets.0.notes"};
+  }
+  for (std::size_t n = 0; n + 1 < keys.size(); ++n) {
     base::json* next = step(*at.holder, keys[n]);
     std::string here = at.parent + (at.parent.empty() ? "" : ".") + std::string(keys[n]);
     if (next == nullptr) {
