@@ -5,6 +5,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/decimal.hpp"
 #include "core/base/json.hpp"
+#include "plugins/null/cloud_host/provider.hpp"
 #include "plugins/null/script.hpp"
 #include "plugins/null/settings.hpp"
 #include "plugins/null/store.hpp"
@@ -500,4 +501,10 @@ void null_backend::set_resource_limits(sagent::call& call, const sagent::request
 
 } // namespace siteagent::null
 
-SAGENT_PLUGIN("null", SITEAGENT_VERSION, "Site Agent", siteagent::null::null_backend)
+SAGENT_PLUGIN(
+    "null",
+    SITEAGENT_VERSION,
+    "Site Agent",
+    siteagent::null::null_backend,
+    siteagent::null::null_hosts
+)
