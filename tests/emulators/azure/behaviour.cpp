@@ -18,6 +18,7 @@ bool seed_flag(behaviour& b, std::string_view key, const json& value) {
       {"empty_pages", &b.empty_pages},
       {"hide_stopped_disks", &b.hides_stopped_disks},
       {"resizes_across_families", &b.resizes_across_families},
+      {"disks_survive", &b.disks_survive},
   };
   for (const auto& [name, flag] : flags) {
     if (name == key && value.is_bool()) {

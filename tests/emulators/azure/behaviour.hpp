@@ -28,6 +28,7 @@ struct behaviour {
   std::chrono::seconds next_link_life{0};     // 0 = for ever
   bool hides_stopped_disks = false;           // type and size of a deallocated machine's OS disk
   bool resizes_across_families = false;       // also while the machine is allocated
+  bool disks_survive = false;                 // a deleted machine's, whatever their option
   std::map<std::string, std::int64_t> limits; // of the network provider, lower-case names
   std::set<std::string> accepted_terms;       // "publisher:offer:plan" in lower case, "*" = all
 };

@@ -212,7 +212,8 @@ void remove_machine(world& w, resource& machine, base::wall_time now) {
   std::vector<json> disks = storage["dataDisks"].items();
   disks.push_back(storage["osDisk"]);
   for (const auto& disk : disks) {
-    if (equals_ignoring_case(disk["deleteOption"].string_or(""), "Delete")) {
+    if (!w.behaviour.disks_survive &&
+        equals_ignoring_case(disk["deleteOption"].string_or(""), "Delete")) {
       w.erase(key_of(disk.at({"managedDisk", "id"}).string_or("")));
     }
   }

@@ -275,6 +275,15 @@ std::string type_of_id(std::string_view id) {
   return type;
 }
 
+// A rule that names an application group does not join it: it has an action of its own.
+std::string_view action_of(const link_row& row, const request_target& target) {
+  const bool by_group = equals_ignoring_case(target.type, "networkSecurityGroups") ||
+                        equals_ignoring_case(target.type, "networkSecurityGroups/securityRules");
+  return by_group && row.type == "microsoft.network/applicationsecuritygroups"
+             ? "Microsoft.Network/applicationSecurityGroups/joinNetworkSecurityRule/action"
+             : row.action;
+}
+
 void collect_ids(const json& value, std::vector<std::string>& ids) {
   for (const auto& item : value.items()) {
     collect_ids(item, ids);
@@ -303,7 +312,8 @@ std::optional<reply> check_linked(const context& c, const request_target& target
     }
     const std::string type = type_of_id(id);
     for (const auto& row : links) {
-      if (row.type != type || may(c.world, c.principal, row.action, id, c.now())) {
+      const std::string_view action = action_of(row, target);
+      if (row.type != type || may(c.world, c.principal, action, id, c.now())) {
         continue;
       }
       return gateway_error(
@@ -312,7 +322,7 @@ std::optional<reply> check_linked(const context& c, const request_target& target
            "The client '" + c.principal + "' with object id '" + c.principal +
                "' has permission to perform action '" + target.action + "' on scope '" +
                target.scope + "'; however, it does not have permission to perform action(s) '" +
-               std::string(row.action) + "' on the linked scope(s) '" + id +
+               std::string(action) + "' on the linked scope(s) '" + id +
                "' (respectively) or the linked scope(s) are invalid."}
       );
     }

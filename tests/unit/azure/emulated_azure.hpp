@@ -68,6 +68,15 @@ public:
     EXPECT_TRUE(done) << done.error().message;
   }
 
+  // Every object as its GET shows it, by kind.
+  base::json inventory() {
+    const std::lock_guard guard(mutex_);
+    emulators::call call;
+    call.base_url = url;
+    call.now = clock.wall();
+    return service_.inventory(call);
+  }
+
   void advance(std::chrono::seconds by) {
     clock.advance(by);
     service_.clock_advanced();

@@ -71,6 +71,8 @@ static const void* find_service(const sagent_host*, const char* id) {
 
 } // extern "C"
 
+} // namespace
+
 const sagent_host* make_host(sagent_host& raw, host_state& data) {
   raw.struct_size = sizeof raw;
   raw.abi_minor = SAGENT_ABI_MINOR;
@@ -78,8 +80,6 @@ const sagent_host* make_host(sagent_host& raw, host_state& data) {
   raw.get_service = find_service;
   return &raw;
 }
-
-} // namespace
 
 fake_call::fake_call(base::manual_clock& c)
     : clock(c), deadline(c.steady() + std::chrono::minutes(45)) {

@@ -60,6 +60,9 @@ struct host_state {
   std::vector<std::string> protected_values;
 };
 
+// A host whose services work on `data`; both outlive it.
+const sagent_host* make_host(sagent_host& raw, host_state& data);
+
 class azure_test : public testing::Test {
 protected:
   azure_test();

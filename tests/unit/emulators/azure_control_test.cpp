@@ -123,6 +123,24 @@ TEST_F(azure_access, wildcards_not_actions_and_scopes_decide) {
   EXPECT_EQ(get(authorization + "/permissions").body["value"].size(), 1U) << "at the subscription";
 }
 
+TEST_F(azure_access, a_rule_names_an_application_group_by_an_action_of_its_own) {
+  make_network();
+  const std::string group = networks + "/applicationSecurityGroups/a";
+  make(group, R"({"location":"westeurope","properties":{}})");
+  make(nsg, R"({"location":"westeurope"})");
+  const std::string rule =
+      R"({"properties":{"priority":100,"direction":"Inbound","access":"Allow","protocol":"Tcp","sourceAddressPrefix":"*","sourcePortRange":"*","destinationPortRange":"22","destinationApplicationSecurityGroups":[{"id":")" +
+      subscription_1 + group + R"("}]}})";
+  const std::string own = "Microsoft.Network/applicationSecurityGroups/";
+  for (const bool right : {false, true}) {
+    become(
+        R"([{"scope":"/","actions":["*/read","*/write",")" + own +
+        (right ? "joinNetworkSecurityRule" : "joinIpConfiguration") + R"(/action"]}])"
+    );
+    EXPECT_EQ(put(nsg + "/securityRules/r", rule).status, right ? 201 : 403);
+  }
+}
+
 TEST_F(azure_access, lists_show_what_may_be_read) {
   make_machine();
   make("/resourceGroups/other", R"({"location":"westeurope"})");

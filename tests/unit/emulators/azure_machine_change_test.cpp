@@ -221,6 +221,16 @@ TEST_F(azure_machine_change, without_delete_options_its_parts_stay) {
   EXPECT_EQ(put(vm, body.dump()).status, 201);
 }
 
+TEST_F(azure_machine_change, disks_survive_their_machine_where_seeded) {
+  make_machine();
+  seed(R"({"disks_survive":true})");
+  settle(remove(vm));
+  EXPECT_EQ(get(vm).status, 404);
+  EXPECT_EQ(
+      get(compute + "/disks/vm-os").body.at({"properties", "diskState"}).string_or(""), "Unattached"
+  );
+}
+
 TEST_F(azure_machine_change, while_deleting_only_deletion_is_allowed) {
   make_machine();
   azure_.set_timing(timing::fast());
