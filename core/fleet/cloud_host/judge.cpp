@@ -49,9 +49,17 @@ std::string rfc3339_of(std::int64_t epoch) {
 
 } // namespace
 
-judgement judge(const cloud_declaration& cloud, const host_reading& reading, base::wall_time now) {
+judgement judge(
+    const cloud_declaration& cloud,
+    const host_reading& reading,
+    base::wall_time now,
+    std::chrono::milliseconds longest_boot
+) {
   judgement out;
-  if (reading.is_busy() || reading.is_booting) {
+  const auto created_time = base::parse_rfc3339(cloud.created_at);
+  // A broken cloud-init may say for ever that it is at work.
+  const bool is_booting = reading.is_booting && created_time && now - *created_time <= longest_boot;
+  if (reading.is_busy() || is_booting) {
     out.state = "busy";
     out.cause = busy_cause(reading);
     return out;
@@ -59,7 +67,6 @@ judgement judge(const cloud_declaration& cloud, const host_reading& reading, bas
   const std::int64_t here =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::int64_t skew = reading.now - here;
-  const auto created_time = base::parse_rfc3339(cloud.created_at);
   std::optional<std::int64_t> created;
   if (created_time) {
     created =

@@ -196,7 +196,7 @@ reaped_host pass::row_of(const target& t, const base::result<host_reading>& read
     explain_unread(row, t);
     return row;
   }
-  const judgement j = judge(*t.cloud, *reading, at_.clock->wall());
+  const judgement j = judge(*t.cloud, *reading, at_.clock->wall(), at_.limits.boot);
   row.state = j.state;
   row.cause = j.cause;
   row.idle_seconds = j.idle_seconds;

@@ -7,6 +7,7 @@
 #include "core/fleet/egress.hpp"
 #include "core/fleet/runs.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,8 +25,14 @@ struct judgement {
 };
 
 // Pure. Run activity is told by the host's clock on both sides; only a host where no run ever came
-// is judged by this machine's clock, and then the two must agree to an hour.
-judgement judge(const cloud_declaration& cloud, const host_reading& reading, base::wall_time now);
+// is judged by this machine's clock, and then the two must agree to an hour. A first boot counts as
+// work for `longest_boot` after the host was created.
+judgement judge(
+    const cloud_declaration& cloud,
+    const host_reading& reading,
+    base::wall_time now,
+    std::chrono::milliseconds longest_boot = std::chrono::minutes(45)
+);
 
 struct reaped_host {
   std::string name;

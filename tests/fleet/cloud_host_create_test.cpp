@@ -1,0 +1,852 @@
+// SPDX-License-Identifier: MIT
+// create: the nine steps and every way they fail, with what is left behind.
+#include "tests/fleet/cloud_host_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <thread>
+
+namespace siteagent::fleet::test {
+
+namespace {
+
+using base::error_code;
+using cloud_host::detail_of;
+
+// After a failure before anything was made: the registry as it was, no key, no journal, no marker.
+void expect_untouched(const fleet_rig& rig, const std::string& bytes, const std::string& keys) {
+  EXPECT_EQ(rig.registry_bytes(), bytes);
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+// The same but for what step 3 records.
+void expect_only_addresses(
+    const fleet_rig& rig, const std::string& bytes, const std::string& keys
+) {
+  base::json before = *base::json::parse(bytes);
+  base::json now = rig.registry();
+  EXPECT_EQ(
+      now.at({"cloud_hosts", "egress", "build-host", "address"}).string_or(""), "198.51.100.4"
+  );
+  now.member_ref("cloud_hosts").erase("egress");
+  before.member_ref("cloud_hosts").erase("egress");
+  EXPECT_EQ(now.pretty(), before.pretty());
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+struct cloud_host_create : testing::Test {
+  fleet_rig rig;
+  std::string bytes;
+  std::string keys;
+
+  void SetUp() override {
+    // Something stands in the store, so that its bytes can be compared.
+    ASSERT_TRUE(rig.at().keys->generate("other"));
+    bytes = rig.registry_bytes();
+    keys = rig.credentials_bytes();
+  }
+
+  base::error failed(const std::string& name = "b1") {
+    auto r = rig.create(name);
+    EXPECT_FALSE(r);
+    return r ? base::error{.message = "it went well"} : r.error();
+  }
+};
+
+TEST_F(cloud_host_create, T1_R22_R26_R29_R46_makes_a_host_in_nine_steps) {
+  const auto r = rig.create();
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(
+      rig.cloud.calls(),
+      (std::vector<std::string>{
+          "validate_host b1",
+          "price_size Medium here",
+          "credit_balance",
+          "admit_addresses here",
+          "create_host b1"})
+  );
+  EXPECT_EQ(
+      rig.talk.said,
+      (std::vector<std::string>{
+          "projected hourly burn: 0.384 USD (b1 Medium at 0.384 USD, here; 0 cloud host(s) already "
+          "running at 0.00 USD)",
+          "credit: balance 900.00 USD, 899.616 USD after one hour of all of them, above the floor "
+          "500.00 USD (the operator's ruling ruling-12: \"Never below five hundred.\")"})
+  );
+  std::vector<std::string> numbered;
+  for (const std::string& s : rig.talk.steps) {
+    numbered.push_back(s.substr(0, 6));
+  }
+  EXPECT_EQ(
+      numbered,
+      (std::vector<std::string>{
+          "step 1", "step 2", "step 3", "step 4", "step 5", "step 6", "step 7", "step 8", "step 9"})
+  );
+}
+
+TEST_F(
+    cloud_host_create, T1_R1_R4_the_registry_gains_the_target_and_the_addresses_and_nothing_else
+) {
+  ASSERT_TRUE(rig.create());
+  base::json now = rig.registry();
+  const base::json entry = now["targets"][1];
+  EXPECT_EQ(entry["name"].string_or(""), "b1");
+  EXPECT_EQ(entry["kind"].string_or(""), "local");
+  EXPECT_EQ(entry["ssh"].string_or(""), "builder@127.0.0.2");
+  EXPECT_EQ(entry["release_platform"].string_or(""), "linux-amd64");
+  EXPECT_EQ(entry["hostnames"].size(), 0U); // R99: its name is an identity already
+  now.member_ref("targets").items().pop_back();
+  now.member_ref("cloud_hosts").erase("egress");
+  EXPECT_EQ(now.pretty() + "\n", bytes);
+}
+
+TEST_F(cloud_host_create, R46_R110_A22_the_record_has_everything_that_returns_the_host) {
+  ASSERT_TRUE(rig.create());
+  const base::json cloud = rig.registry()["targets"][1]["cloud"];
+  EXPECT_EQ(cloud["provider"].string_or(""), "fake");
+  EXPECT_EQ(cloud["location"].string_or(""), "here");
+  EXPECT_EQ(cloud["size"].string_or(""), "Medium");
+  EXPECT_EQ(cloud["disk_gb"].integer(), 64);
+  EXPECT_EQ(cloud["hourly_usd"].number_text(), "0.384");
+  EXPECT_EQ(cloud["priced_where"].string_or(""), "here");
+  EXPECT_EQ(cloud["idle_minutes"].integer(), 30);
+  EXPECT_EQ(cloud["address"].string_or(""), "127.0.0.2");
+  EXPECT_EQ(cloud["vm_id"].string_or(""), "generation-1");
+  EXPECT_EQ(cloud["created_at"].string_or(""), "2026-11-29T12:00:00Z"); // A23
+  EXPECT_EQ(cloud["resources"], rig.cloud.machines["b1"].resources);
+  EXPECT_EQ(cloud["host_key"].string_or(""), "SHA256:key-of-b1");
+}
+
+TEST_F(cloud_host_create, R2_R39_R40_the_machine_holds_the_public_half_of_the_key_just_minted) {
+  ASSERT_TRUE(rig.create());
+  EXPECT_TRUE(rig.has_key("b1"));
+  const fake::machine& m = rig.cloud.machines["b1"];
+  const auto all = *rig.at().keys->list();
+  const auto key = std::find_if(all.begin(), all.end(), [](const fleet_key& k) {
+    return k.item == "stado-ssh-b1";
+  });
+  ASSERT_NE(key, all.end());
+  EXPECT_EQ(m.public_key, key->public_key);
+  EXPECT_NE(m.user_data.find(key->public_key), std::string::npos);
+  EXPECT_EQ(m.login, "builder");
+  EXPECT_EQ(m.addresses, (std::vector<std::string>{"198.51.100.4"})); // R34
+  EXPECT_EQ(m.tags["stado_cloud_host"].string_or(""), "b1");
+  EXPECT_NE(m.tags["stado_created"].string_or(""), "");
+}
+
+TEST_F(cloud_host_create, T1_nothing_of_it_stays_once_it_is_recorded) {
+  ASSERT_TRUE(rig.create());
+  EXPECT_FALSE(rig.is_journaled("b1"));
+  EXPECT_FALSE(rig.is_marked("b1"));
+  EXPECT_EQ(rig.registry().find("cloud_hosts_creating"), nullptr);
+}
+
+TEST_F(cloud_host_create, T1_stores_are_readable_by_their_owner_alone) {
+  ASSERT_TRUE(rig.create());
+  for (const char* file : {".stado/credentials.json", ".stado/cloud-hosts.lock"}) {
+    const auto mode = std::filesystem::status(rig.folder.path() / file).permissions();
+    EXPECT_EQ(mode & std::filesystem::perms(0777), std::filesystem::perms(0600)) << file;
+  }
+}
+
+TEST_F(cloud_host_create, R81_the_document_has_every_field) {
+  const auto r = rig.create();
+  ASSERT_TRUE(r) << r.error().message;
+  const base::json j = to_json(*r);
+  EXPECT_EQ(j["hourly_usd"].number_text(), "0.384");
+  EXPECT_EQ(j["projected"].dump(), R"({"total_usd":0.384,"hosts":0,"hosts_usd":0.00})");
+  EXPECT_EQ(
+      j["credit"].dump(),
+      R"({"balance":900.00,"currency":"USD","after":899.616,"floor":{"id":"ruling-12",)"
+      R"("amount":500.00,"currency":"USD","words":"Never below five hundred."}})"
+  );
+  EXPECT_EQ(j.at({"egress", "build-host", "address"}).string_or(""), "198.51.100.4");
+  EXPECT_EQ(j["resource_id"].string_or(""), "/virtual-machine/b1");
+  EXPECT_EQ(j.at({"toolchain", "node"}).string_or(""), "v18.19.0");
+  EXPECT_EQ(j.at({"toolchain", "rustc"}).string_or(""), "rustc 1.80.0 (051478957 2024-07-21)");
+  EXPECT_EQ(j.at({"boot", "status"}).string_or(""), "done");
+  EXPECT_EQ(j["hostname"].string_or(""), "b1");
+  EXPECT_EQ(j["generation"].string_or("").size(), 64U);
+}
+
+TEST_F(
+    cloud_host_create, R25_asks_for_the_hour_in_every_configured_location_and_takes_the_highest
+) {
+  rig.cloud.quotes.push_back({"there", *base::decimal::parse("0.5"), "USD", "hours"});
+  auto c = rig.at();
+  c.bound.locations = {"There", "here"};
+  const auto r = cloud_host::create(c, rig.request());
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->cost.price.where, "there");
+  EXPECT_EQ(rig.cloud.calls()[1], "price_size Medium there here");
+}
+
+TEST_F(cloud_host_create, R38_every_declared_host_is_readmitted) {
+  rig.declare("b0");
+  ASSERT_TRUE(rig.create());
+  EXPECT_EQ(rig.cloud.machines["b0"].addresses, (std::vector<std::string>{"198.51.100.4"}));
+  EXPECT_EQ(
+      rig.talk.said[0],
+      "projected hourly burn: 0.768 USD (b1 Medium at 0.384 USD, here; 1 cloud host(s) already "
+      "running at 0.384 USD)"
+  );
+}
+
+TEST_F(cloud_host_create, A8_warns_when_this_machine_is_not_admitted) {
+  rig.programs.own_address = "198.51.100.77";
+  ASSERT_TRUE(rig.create());
+  EXPECT_TRUE(rig.talk.has_warned_of("198.51.100.77"));
+}
+
+TEST_F(cloud_host_create, warns_when_no_applied_reap_pass_ran_lately) {
+  ASSERT_TRUE(rig.create());
+  EXPECT_TRUE(rig.talk.has_warned_of("no applied reap pass is known"));
+  rig.talk.warnings.clear();
+  rig.edit_registry([&](base::json& document) {
+    document.member_ref("cloud_hosts_reaped")
+        .set("fake", base::json::object({{"at", base::to_rfc3339(rig.clock.wall())}, {"by", "x"}}));
+  });
+  rig.cloud.address = "127.0.0.3";
+  ASSERT_TRUE(rig.create("b2"));
+  EXPECT_FALSE(rig.talk.has_warned_of("reap pass"));
+}
+
+// --- preconditions and step 1 -----------------------------------------------------------------
+
+TEST_F(cloud_host_create, F6_a_malformed_api_url_is_refused_before_anything) {
+  rig.set("api.url", "\"ftp://site\"");
+  auto at = std::optional<cloud_host::context>();
+  try {
+    at = rig.at();
+  } catch (const std::exception& refused) {
+    EXPECT_NE(std::string(refused.what()).find("api.url"), std::string::npos);
+    return; // the profile as a whole is refused already
+  }
+  const auto r = cloud_host::create(*at, rig.request());
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().message.find("api.url"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+}
+
+TEST_F(cloud_host_create, F7_no_registry_is_refused_naming_where_it_should_be) {
+  std::filesystem::remove(rig.store->file("registry.json"));
+  const base::error e = failed();
+  EXPECT_NE(e.message.find(rig.store->file("registry.json")), std::string::npos);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+}
+
+TEST_F(cloud_host_create, F8_R19_without_admit_from_it_refuses_with_the_seed_s_words) {
+  rig.edit_registry([](base::json& d) { d.erase("cloud_hosts"); });
+  const base::error e = failed();
+  EXPECT_TRUE(e.message.starts_with(
+      "the registry names no host whose address a cloud host admits (cloud_hosts.admit_from is "
+      "absent); "
+  )) << e.message;
+  EXPECT_TRUE(rig.cloud.calls().empty());
+}
+
+TEST_F(cloud_host_create, F9_R23_a_registered_name_is_refused) {
+  const base::error e = failed("build-host");
+  EXPECT_EQ(e.message, "target 'build-host' is already registered");
+  EXPECT_EQ(detail_of(e)["step"].integer(), 1);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F9_R24_R98_names_that_are_no_identifiers_are_refused_by_nobody_but_us) {
+  for (const std::string name : {"B1", "-b", "b.", "b b", "", "b/1", "ü"}) {
+    const base::error e = failed(name);
+    EXPECT_NE(e.message.find("is not a target identifier"), std::string::npos) << name;
+  }
+  EXPECT_NE(failed(std::string(65, 'a')).message.find("64"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, R98_a_computer_name_that_another_target_has_is_refused_before_it_costs) {
+  rig.edit_registry([](base::json& d) {
+    d.member_ref("targets").items()[0].set("hostnames", base::json::array({"b-1"}));
+  });
+  EXPECT_NE(failed("b.1").message.find("build-host"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+}
+
+TEST_F(cloud_host_create, a_host_named_as_this_machine_would_never_be_reached_and_is_refused) {
+  rig.local_hostname = "b1.example.org";
+  EXPECT_NE(failed().message.find("host name of this machine"), std::string::npos);
+}
+
+TEST_F(cloud_host_create, F35_enrolling_that_is_not_allowed_is_found_in_step_1) {
+  rig.edit_registry([](base::json& d) {
+    d.set("enrollment", base::json::object({{"allow_enroll", false}}));
+  });
+  bytes = rig.registry_bytes();
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("enrollment.allow_enroll"), std::string::npos);
+  EXPECT_EQ(detail_of(e)["step"].integer(), 1);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, R12_what_the_provider_cannot_make_is_refused_before_step_2) {
+  rig.cloud.fail("validate_host", failure(error_code::invalid, "a disk of 64 GiB is too small"));
+  EXPECT_EQ(failed().message, "a disk of 64 GiB is too small");
+  EXPECT_EQ(rig.cloud.count("price_size"), 0U);
+}
+
+// --- step 2 -----------------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F10_a_price_list_that_cannot_be_read_refuses) {
+  rig.cloud.fail("price_size", failure(error_code::transient, "page 2 did not come"));
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::transient); // 69
+  EXPECT_NE(e.message.find("page 2 did not come"), std::string::npos);
+  EXPECT_NE(e.message.find("here"), std::string::npos);
+  EXPECT_TRUE(rig.talk.said.empty());
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F11_a_size_that_is_quoted_nowhere_or_elsewhere_only_is_refused) {
+  rig.cloud.quotes = {{"there", *base::decimal::parse("0.5"), "USD", "hours"}};
+  const base::error nowhere = failed();
+  EXPECT_NE(nowhere.message.find("Medium"), std::string::npos);
+  EXPECT_NE(nowhere.message.find("here"), std::string::npos);
+  auto c = rig.at();
+  c.bound.locations = {"there"};
+  const auto elsewhere = cloud_host::create(c, rig.request());
+  ASSERT_FALSE(elsewhere);
+  EXPECT_NE(elsewhere.error().message.find("not quoted in here"), std::string::npos);
+  EXPECT_TRUE(rig.talk.said.empty()); // before any money line
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F12_R121_a_declared_host_without_an_hour_blocks) {
+  rig.declare("b0");
+  rig.edit_registry([](base::json& d) {
+    d.member_ref("targets").items()[1].member_ref("cloud").set("hourly_usd", "much");
+  });
+  bytes = rig.registry_bytes();
+  keys = rig.credentials_bytes();
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("b0"), std::string::npos) << e.message;
+  EXPECT_EQ(rig.registry_bytes(), bytes);
+  EXPECT_EQ(rig.cloud.machines.size(), 1U);
+}
+
+TEST_F(cloud_host_create, F13_R20_without_a_ruling_it_refuses_naming_the_key) {
+  rig.set("fake.credit_floor", "");
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("stado config set fake.credit_floor"), std::string::npos);
+  EXPECT_EQ(rig.talk.said.size(), 1U); // R30: the burn is known by then
+  EXPECT_EQ(rig.cloud.count("credit_balance"), 0U);
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F14_R116_a_balance_that_is_not_told_refuses) {
+  rig.cloud.credit.reported = false;
+  rig.cloud.credit.reason = "this agreement has no credit API";
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("this agreement has no credit API"), std::string::npos);
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F14_R116_a_balance_that_cannot_be_read_now_may_be_later) {
+  rig.cloud.fail("credit_balance", failure(error_code::transient, "billing did not answer"));
+  EXPECT_EQ(failed().code, error_code::transient);
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(
+    cloud_host_create, F15_R27_R28_R30_a_balance_not_above_the_floor_refuses_behind_the_burn_line
+) {
+  rig.cloud.credit.current = base::decimal::parse("500.384");
+  const base::error e = failed();
+  EXPECT_EQ(
+      e.message,
+      "creating cloud host b1 (Medium) in here is refused: the Fake credit balance 500.384 USD "
+      "less one hour of Medium (0.384 USD, here) and one hour of the machines already running "
+      "(0.00 USD) is not above the floor 500.00 USD (the operator's ruling ruling-12: \"Never "
+      "below "
+      "five hundred.\"); raise the balance or change the ruling with stado config set "
+      "fake.credit_floor"
+  );
+  ASSERT_EQ(rig.talk.said.size(), 1U);
+  EXPECT_TRUE(rig.talk.said[0].starts_with("projected hourly burn: 0.384 USD"));
+  const base::json detail = detail_of(e); // R85
+  EXPECT_EQ(detail["step"].integer(), 2);
+  EXPECT_EQ(detail["projected"].dump(), R"({"total_usd":0.384,"hosts":0,"hosts_usd":0.00})");
+  EXPECT_EQ(detail.at({"credit", "after"}).number_text(), "500.00");
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, R117_a_create_of_another_machine_counts_with_its_hour) {
+  rig.edit_registry([&](base::json& d) {
+    set_creating(
+        d,
+        {.name = "elsewhere",
+         .provider = "fake",
+         .location = "here",
+         .size = "Medium",
+         .hourly = base::decimal(300),
+         .started_at = base::to_rfc3339(rig.clock.wall()),
+         .by = "other-machine pid 7 start 1 boot x"}
+    );
+  });
+  bytes = rig.registry_bytes();
+  ASSERT_TRUE(rig.create());
+  EXPECT_TRUE(
+      rig.talk.said[0].find("1 cloud host(s) already running at 300.00 USD") != std::string::npos
+  ) << rig.talk.said[0];
+  EXPECT_TRUE(rig.is_marked("elsewhere"));
+}
+
+TEST_F(cloud_host_create, R117_of_two_creates_sharing_the_registry_each_counts_the_other_s_hour) {
+  fleet_rig other(&rig);
+  other.local_hostname = "control-2";
+  std::barrier both(2);
+  for (fleet_rig* r : {&rig, &other}) {
+    r->cloud.credit.current = base::decimal::parse("500.5"); // enough for one
+    r->cloud.at("credit_balance", [&both] { both.arrive_and_wait(); });
+  }
+  std::optional<base::result<cloud_host::create_report>> second;
+  std::thread thread([&] { second = other.create("b2"); });
+  const auto first = rig.create("b1");
+  thread.join();
+  EXPECT_NE(first.has_value(), second->has_value());
+  const base::error& refused = first ? second->error() : first.error();
+  EXPECT_NE(
+      refused.message.find("one hour of the machines already running (0.384 USD)"),
+      std::string::npos
+  ) << refused.message;
+  EXPECT_EQ(rig.registry()["targets"].size(), 2U);
+  EXPECT_EQ(rig.registry().find("cloud_hosts_creating"), nullptr);
+}
+
+TEST_F(cloud_host_create, R117_the_gate_is_judged_again_before_anything_is_made) {
+  rig.cloud.credit.current = base::decimal::parse("501");
+  rig.cloud.at("admit_addresses", [this] {
+    rig.edit_registry([](base::json& d) { // another machine declares one meanwhile
+      base::json entry = d["targets"][0];
+      entry.set("name", "late").set("ssh", "builder@192.0.2.77");
+      entry.set(
+          "cloud",
+          *base::json::parse(
+              R"({"provider":"fake","location":"here","size":"M","disk_gb":1,"hourly_usd":2.5,
+                  "priced_where":"here","idle_minutes":1,"address":"192.0.2.77","vm_id":"x",
+                  "created_at":"2026-11-29T12:00:00Z"})"
+          )
+      );
+      d.member_ref("targets").push_back(entry);
+    });
+  });
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("is not above the floor"), std::string::npos);
+  EXPECT_EQ(detail_of(e)["step"].integer(), 6);
+  EXPECT_EQ(rig.cloud.count("create_host"), 0U);
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_FALSE(rig.is_marked("b1"));
+}
+
+// --- steps 3 to 5 -----------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F16_R33_every_host_that_cannot_be_asked_is_named_and_nothing_recorded) {
+  rig.edit_registry([](base::json& d) {
+    base::json mac = d["targets"][0];
+    mac.set("name", "mac").set("ssh", "builder@192.0.2.8");
+    d.member_ref("targets").push_back(mac);
+    d.member_ref("cloud_hosts").set("admit_from", base::json::array({"build-host", "mac"}));
+  });
+  bytes = rig.registry_bytes();
+  rig.hosts.fail("build-host", failure(error_code::transient, "no route"));
+  rig.hosts.fail("mac", failure(error_code::transient, "asleep"));
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::transient);
+  EXPECT_NE(e.message.find("build-host: no route"), std::string::npos) << e.message;
+  EXPECT_NE(e.message.find("mac: asleep"), std::string::npos) << e.message;
+  EXPECT_EQ(detail_of(e)["step"].integer(), 3);
+  expect_untouched(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F17_answers_that_are_no_addresses_are_refused_for_good) {
+  rig.cloud.says.admits_private = false;
+
+  struct {
+    const char* curl;
+    const char* said;
+  } const cases[] = {
+      {"echo 10.0.0.1", "10.0.0.1"},
+      {"echo '<html>hello'", "<html>hello"},
+      {"exit 22", "refused to tell"},
+      {"exit 127", "curl"},
+  };
+
+  for (const auto& each : cases) {
+    rig.hosts.shim("build-host", "curl", each.curl);
+    const base::error e = failed();
+    EXPECT_NE(base::class_of(e.code), base::error_class::transient) << each.curl;
+    EXPECT_NE(e.message.find("build-host"), std::string::npos) << e.message;
+    EXPECT_NE(e.message.find(each.said), std::string::npos) << e.message;
+    expect_untouched(rig, bytes, keys);
+  }
+}
+
+TEST_F(cloud_host_create, F18_addresses_that_cannot_be_recorded_end_it) {
+  rig.hosts.before("build-host", [this] { rig.forbid_registry_writes(); });
+  const base::error e = failed();
+  rig.forbid_registry_writes(false);
+  EXPECT_NE(e.message.find("cloud_hosts.egress"), std::string::npos) << e.message;
+  EXPECT_EQ(rig.cloud.count("admit_addresses"), 0U);
+  EXPECT_EQ(rig.registry().at({"cloud_hosts", "egress"}).size(), 0U);
+  EXPECT_TRUE(rig.talk.has_warned_of("cloud_hosts_creating.b1 still counts its hour"));
+}
+
+TEST_F(cloud_host_create, F19_F20_F21_F22_what_refuses_the_admission_is_shown_in_its_own_words) {
+  const char* words[] = {
+      "the subnet net-here/builders does not exist",
+      "the application security group stado-cloud-hosts-here was not made: HTTP 403: "
+      "RequestDisallowedByPolicy by assignment deny-all",
+      "no priority from 100 to 4096 is free in builders-nsg",
+      "readmitting b0: its security group is gone"};
+  for (const char* said : words) {
+    fleet_rig fresh;
+    ASSERT_TRUE(fresh.at().keys->generate("other"));
+    const std::string before = fresh.registry_bytes();
+    const std::string store = fresh.credentials_bytes();
+    fresh.cloud.fail("admit_addresses", failure(error_code::forbidden, said));
+    const auto r = fresh.create();
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().message, said);
+    EXPECT_EQ(detail_of(r.error())["step"].integer(), 4);
+    EXPECT_EQ(fresh.cloud.count("create_host"), 0U);
+    expect_only_addresses(fresh, before, store);
+  }
+}
+
+TEST_F(cloud_host_create, F23_F24_a_key_that_cannot_be_made_ends_it) {
+  rig.programs.keygen_fails = true;
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("ssh-keygen"), std::string::npos) << e.message;
+  EXPECT_EQ(detail_of(e)["step"].integer(), 5);
+  EXPECT_EQ(rig.cloud.count("create_host"), 0U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+// --- step 6 -----------------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F25_an_object_of_that_name_is_left_alone_and_named) {
+  rig.cloud.machines["b1"].name = "b1"; // somebody's, with no tag of ours
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("virtual-machine b1 exists already"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.machines.contains("b1"));
+  EXPECT_EQ(rig.cloud.count("delete_host"), 0U);
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_FALSE(rig.is_marked("b1"));
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+TEST_F(
+    cloud_host_create, F26_F27_F28_R43_A16_what_the_cloud_refuses_leaves_neither_object_nor_key
+) {
+  for (const std::string& kind : fake::kinds()) {
+    fleet_rig fresh;
+    ASSERT_TRUE(fresh.at().keys->generate("other"));
+    const std::string before = fresh.registry_bytes();
+    const std::string store = fresh.credentials_bytes();
+    fresh.cloud.fail_create_at(kind, failure(error_code::quota, "quota of " + kind));
+    const auto r = fresh.create();
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().message, "quota of " + kind);
+    EXPECT_EQ(detail_of(r.error())["step"].integer(), 6);
+    EXPECT_EQ(detail_of(r.error())["not_removed"].size(), 0U);
+    expect_only_addresses(fresh, before, store);
+  }
+}
+
+TEST_F(cloud_host_create, F29_an_operation_that_never_ended_is_looked_for_and_removed_by_us) {
+  rig.cloud.fail(
+      "create_host",
+      failure(error_code::deadline, "the virtual machine was not ready within 1200 s"),
+      1,
+      1,
+      fake::cloud::when::after
+  );
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::deadline); // 69
+  EXPECT_EQ(rig.cloud.count("delete_host"), 1U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F30_what_cannot_be_removed_is_named_bills_and_can_be_deleted_by_name) {
+  rig.cloud.fail_create_at(
+      "virtual-machine", failure(error_code::quota, "no cores"), {"public-address"}
+  );
+  const base::error e = failed();
+  EXPECT_TRUE(e.message.starts_with("no cores; ")) << e.message; // the cause stays first
+  EXPECT_NE(e.message.find("public-address /public-address/b1 (it is held)"), std::string::npos);
+  EXPECT_NE(e.message.find("billing"), std::string::npos);
+  EXPECT_EQ(
+      detail_of(e)["not_removed"].dump(),
+      R"([{"kind":"public-address","id":"/public-address/b1","cause":"it is held"}])"
+  );
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_TRUE(rig.is_journaled("b1"));
+  EXPECT_TRUE(rig.is_marked("b1")); // its hour counts until it is gone
+}
+
+TEST_F(cloud_host_create, A15_A16_a_key_item_of_that_name_is_put_back) {
+  ASSERT_TRUE(rig.at().keys->generate("b1"));
+  keys = rig.credentials_bytes();
+  rig.cloud.fail_create_at("virtual-machine", failure(error_code::quota, "no cores"));
+  failed();
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_TRUE(rig.talk.has_warned_of("stado-ssh-b1"));
+}
+
+// --- steps 7 and 8 ----------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F31_R45_a_host_that_never_answers_is_deleted_again) {
+  rig.set("cloud_host.limits.ssh_up", "1");
+  rig.set("cloud_host.limits.probe_ms", "400");
+  rig.hosts.fail("b1", failure(error_code::transient, "builder@127.0.0.2: connection refused"));
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::transient);
+  EXPECT_NE(e.message.find("builder@127.0.0.2: connection refused"), std::string::npos);
+  EXPECT_EQ(detail_of(e)["step"].integer(), 7);
+  EXPECT_EQ(rig.cloud.count("delete_host"), 1U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F32_R45_a_host_that_refuses_the_key_is_deleted_again) {
+  rig.hosts.fail("b1", failure(error_code::forbidden, "b1: not the pinned key"));
+  EXPECT_NE(failed().message.find("not the pinned key"), std::string::npos);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F33_A31_an_unsupported_platform_is_deleted_again) {
+  rig.hosts.shim("b1", "uname", "case \"$1\" in -s) echo Linux;; -m) echo aarch64;; esac");
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("Linux, aarch64"), std::string::npos) << e.message;
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F34_a_name_taken_meanwhile_or_a_foreign_identity_is_deleted_again) {
+  rig.cloud.at("create_host", [this] {
+    rig.edit_registry([](base::json& d) {
+      base::json entry = d["targets"][0];
+      entry.set("name", "b1").set("ssh", "builder@192.0.2.66");
+      d.member_ref("targets").push_back(entry);
+    });
+  });
+  EXPECT_NE(failed().message.find("already registered"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_FALSE(rig.find("b1")->cloud);
+
+  fleet_rig second;
+  second.cloud.address = "192.0.2.9"; // build-host's
+  const auto r = second.create();
+  ASSERT_FALSE(r);
+  EXPECT_NE(r.error().message.find("build-host"), std::string::npos) << r.error().message;
+  EXPECT_TRUE(second.cloud.machines.empty());
+}
+
+TEST_F(cloud_host_create, F35_enrolling_forbidden_meanwhile_is_deleted_again) {
+  rig.cloud.at("create_host", [this] {
+    rig.edit_registry([](base::json& d) {
+      d.set("enrollment", base::json::object({{"allow_enroll", false}}));
+    });
+  });
+  EXPECT_NE(failed().message.find("enrollment.allow_enroll"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+}
+
+TEST_F(cloud_host_create, F36_R47_a_host_that_cannot_be_recorded_is_deleted_again) {
+  rig.hosts.before("b1", [this] { rig.forbid_registry_writes(); });
+  const base::error e = failed();
+  rig.forbid_registry_writes(false);
+  EXPECT_NE(e.message.find("could not be recorded"), std::string::npos) << e.message;
+  EXPECT_EQ(detail_of(e)["step"].integer(), 8);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_EQ(rig.credentials_bytes(), keys);
+  EXPECT_FALSE(rig.find("b1"));
+  EXPECT_TRUE(rig.talk.has_warned_of("cloud_hosts_creating.b1"));
+}
+
+// --- step 9 -----------------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F37_R49_R50_an_unclean_first_boot_leaves_a_registered_host) {
+  rig.hosts.shim(
+      "b1",
+      "cloud-init",
+      "case \"$*\" in *json*) echo '{\"status\":\"error\",\"errors\":[\"apt failed\"]}';; *) echo "
+      "'status: error'; exit 1;; esac"
+  );
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::refused);
+  EXPECT_TRUE(e.message.starts_with("b1: the first boot did not finish cleanly")) << e.message;
+  EXPECT_NE(e.message.find("/var/log/cloud-init-output.log"), std::string::npos);
+  EXPECT_NE(e.message.find("stado cloud host delete b1 --provider fake"), std::string::npos);
+  EXPECT_EQ(detail_of(e)["step"].integer(), 9);
+  EXPECT_TRUE(rig.find("b1")->cloud);
+  EXPECT_TRUE(rig.has_key("b1"));
+  EXPECT_TRUE(rig.cloud.machines.contains("b1"));
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+TEST_F(cloud_host_create, F38_R48_a_missing_toolchain_leaves_a_registered_host) {
+  rig.hosts.shim("b1", "node", "exit 127");
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("node"), std::string::npos);
+  EXPECT_NE(e.message.find("/var/log/cloud-init-output.log"), std::string::npos);
+  EXPECT_TRUE(rig.find("b1")->cloud);
+}
+
+// --- interruptions ----------------------------------------------------------------------------
+
+TEST_F(cloud_host_create, F39_T13_stopped_before_step_6_nothing_is_left) {
+  struct {
+    int step;
+    std::function<void(fleet_rig&)> arrange;
+  } const cases[] = {
+      {2, [](fleet_rig& r) { r.cloud.at("price_size", [&r] { r.stop.request_stop(); }); }},
+      {3, [](fleet_rig& r) { r.cloud.at("credit_balance", [&r] { r.stop.request_stop(); }); }},
+      {3, [](fleet_rig& r) { r.hosts.before("build-host", [&r] { r.stop.request_stop(); }); }},
+      {4, [](fleet_rig& r) { r.cloud.at("admit_addresses", [&r] { r.stop.request_stop(); }); }},
+  };
+
+  for (const auto& each : cases) {
+    fleet_rig fresh;
+    ASSERT_TRUE(fresh.at().keys->generate("other"));
+    const std::string store = fresh.credentials_bytes();
+    each.arrange(fresh);
+    const auto r = fresh.create();
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error().code, error_code::cancelled);
+    EXPECT_TRUE(r.error().message.starts_with("interrupted in step ")) << r.error().message;
+    EXPECT_FALSE(fresh.is_marked("b1"));
+    EXPECT_FALSE(fresh.is_journaled("b1"));
+    EXPECT_EQ(fresh.credentials_bytes(), store);
+    EXPECT_EQ(fresh.cloud.count("create_host"), 0U);
+  }
+}
+
+TEST_F(cloud_host_create, F40_T13_stopped_in_step_6_it_removes_what_was_made) {
+  unsigned seen = 0;
+  rig.cloud.at("create_host", [this, &seen] {
+    ++seen;
+    rig.stop.request_stop();
+  });
+  const base::error e = failed();
+  EXPECT_EQ(seen, 1U);
+  EXPECT_EQ(e.code, error_code::cancelled);
+  EXPECT_TRUE(e.message.starts_with("interrupted in step 6")) << e.message;
+  EXPECT_EQ(detail_of(e)["not_removed"].size(), 0U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F40_T13_stopped_in_step_7_it_removes_what_was_made) {
+  rig.hosts.before("b1", [this] { rig.stop.request_stop(); });
+  const base::error e = failed();
+  EXPECT_TRUE(e.message.starts_with("interrupted in step ")) << e.message;
+  EXPECT_EQ(rig.cloud.count("delete_host"), 1U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, F40_a_second_signal_stops_the_removal_and_names_what_is_left) {
+  rig.hosts.before("b1", [this] { rig.stop.request_stop(); });
+  rig.cloud.at("delete_host", [this] { rig.give_up.request_stop(); });
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::cancelled);
+  EXPECT_EQ(detail_of(e)["not_removed"].size(), fake::kinds().size());
+  EXPECT_NE(e.message.find("/virtual-machine/b1"), std::string::npos);
+  EXPECT_TRUE(rig.is_journaled("b1"));
+  EXPECT_TRUE(rig.is_marked("b1"));
+}
+
+TEST_F(cloud_host_create, R50_stopped_in_step_9_the_host_stays) {
+  rig.hosts.shim("b1", "cloud-init", "exec sleep 600");
+  rig.hosts.before("b1", [this] {
+    if (rig.find("b1")) {
+      rig.stop.request_stop();
+    }
+  });
+  const base::error e = failed();
+  EXPECT_TRUE(e.message.starts_with("interrupted in step 9")) << e.message;
+  EXPECT_NE(e.message.find("stays registered"), std::string::npos);
+  EXPECT_TRUE(rig.cloud.machines.contains("b1"));
+}
+
+TEST_F(cloud_host_create, the_journal_names_every_object_before_the_next_is_begun) {
+  std::vector<std::size_t> seen;
+  const journal files(rig.at().where);
+  rig.cloud.fail_create_at("virtual-machine", failure(error_code::quota, "no cores"));
+  rig.cloud.at("create_host", [&] {
+    const auto entry = *files.find("b1");
+    ASSERT_TRUE(entry);
+    EXPECT_EQ(entry->step, 6);
+    EXPECT_TRUE(entry->owner_is_alive());
+    EXPECT_EQ(entry->request["hourly_usd"].number_text(), "0.384");
+    seen.push_back(entry->objects.size());
+  });
+  failed();
+  EXPECT_EQ(seen, (std::vector<std::size_t>{0}));
+}
+
+// --- dry run ----------------------------------------------------------------------------------
+
+std::map<std::string, std::string> files_below(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().string();
+    // Copies of readings, locks and the hosts themselves are no writes of the command.
+    const bool counts = entry.is_regular_file() && name.find("/cache/") == std::string::npos &&
+                        name.find("/hosts/") == std::string::npos && !name.ends_with(".lock");
+    if (counts) {
+      out[name] = integration::read_file(name);
+    }
+  }
+  return out;
+}
+
+TEST_F(cloud_host_create, a_dry_run_asks_everything_and_writes_nothing) {
+  rig.declare("b0");
+  const auto before = files_below(rig.folder.path());
+  bytes = rig.registry_bytes();
+  const auto r = cloud_host::rehearse_create(rig.at(), rig.request());
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_TRUE(r->would_create());
+  EXPECT_EQ(
+      rig.cloud.calls(),
+      (std::vector<std::string>{
+          "validate_host b1",
+          "price_size Medium here",
+          "credit_balance",
+          "dry admit_addresses here b0",
+          "dry create_host b1"})
+  );
+  EXPECT_EQ(rig.talk.said.size(), 2U);
+  EXPECT_EQ(rig.registry_bytes(), bytes);
+  EXPECT_EQ(files_below(rig.folder.path()), before);
+  const base::json j = to_json(*r, "fake");
+  EXPECT_EQ(j["would_create"].boolean(), true);
+  EXPECT_EQ(j["checks"].size(), 5U);
+}
+
+TEST_F(cloud_host_create, a_dry_run_goes_on_behind_what_fails) {
+  rig.cloud.fail("price_size", failure(error_code::transient, "no prices"));
+  rig.cloud.create_checks = {{"quota", false, true, "2 of 4 cores are free"}};
+  const auto r = cloud_host::rehearse_create(rig.at(), rig.request());
+  ASSERT_TRUE(r);
+  EXPECT_FALSE(r->would_create());
+  EXPECT_EQ(rig.cloud.count("dry"), 2U);
+  EXPECT_EQ(r->checks.back().detail, "2 of 4 cores are free");
+}
+
+} // namespace
+
+} // namespace siteagent::fleet::test
