@@ -128,20 +128,27 @@ public:
     site_.write_config(
         "  - name: Null VM\n"
         "    waldur_api_url: " +
-        site_.waldur().url() +
-        "/api/\n"
-        "    waldur_api_token: " +
-        std::string(agent_token) +
-        "\n"
-        "    waldur_offering_uuid: " +
-        std::string(offering_uuid) +
-        "\n"
-        "    backend_type: \"null\"\n"
-        "    backend_settings:\n"
-        "      state_file: " +
-        state_file_ +
-        "\n"
-        "      users: limited\n"
+            site_.waldur().url() +
+            "/api/\n"
+            "    waldur_api_token: " +
+            std::string(agent_token) +
+            "\n"
+            "    waldur_offering_uuid: " +
+            std::string(offering_uuid) +
+            "\n"
+            "    backend_type: \"null\"\n"
+            "    backend_settings:\n"
+            "      state_file: " +
+            state_file_ +
+            "\n"
+            "      users: limited\n"
+            "      usage: {cpu: 3, ram: 4096}\n"
+            "      user_usage: {cpu: \"1.5\"}\n"
+            "    backend_components:\n"
+            "      cpu: {measured_unit: Cores, unit_factor: 1, accounting_type: usage, label: "
+            "CPU}\n"
+            "      ram: {measured_unit: MiB, unit_factor: 1, accounting_type: usage, label: RAM}\n",
+        "reporting_periods: 1\n"
     );
   }
 
@@ -364,6 +371,48 @@ TEST(Membership, OfferingUsersAreTakenOnAndTornDownByTheBuiltInBackend) {
   EXPECT_EQ(s.state_of_user(account_uuid(3)), "OK");
   EXPECT_THAT(s.users_of(resource_1), ElementsAre("bob", "carol"));
   EXPECT_THAT(s.users_of(resource_2), IsEmpty());
+}
+
+json rows_of_user_usage(const site& s) {
+  const std::string url = s.waldur().url() + "/api/marketplace-component-user-usages/";
+  return call("GET", url, {}, staff_token).body;
+}
+
+// "alice cpu 1.50", as Waldur shows it.
+std::vector<std::string> usage_of_users(const site& s, std::string_view resource) {
+  std::vector<std::string> out;
+  const json rows = rows_of_user_usage(s);
+  for (const json& row : rows.items()) {
+    if (row["resource_uuid"] == json(resource)) {
+      out.push_back(
+          row["username"].string_or("") + " " + row["component_type"].string_or("") + " " +
+          row["usage"].string_or("")
+      );
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(Membership, TheUsageOfEachUserOfAMachineArrivesInWaldurOnce) {
+  const users_site s(people_seed());
+  s.pass();
+  const auto report = [&] {
+    const agent_run run = s->run_agent("report");
+    EXPECT_EQ(run.exit_code, 0) << run.log;
+    return run.log;
+  };
+  const std::string log = report();
+  EXPECT_THAT(usage_of_users(*s, resource_1), ElementsAre("alice cpu 1.50", "bob cpu 1.50")) << log;
+  EXPECT_THAT(usage_of_users(*s, resource_2), ElementsAre("alice cpu 1.50"));
+  // Rows of people with an account are linked to it.
+  const json rows = rows_of_user_usage(*s);
+  for (const json& row : rows.items()) {
+    EXPECT_THAT(row["user"].string_or(""), HasSubstr("/api/marketplace-offering-users/"));
+  }
+  const std::uintmax_t before = s->waldur().journal_size();
+  report();
+  EXPECT_THAT(writes(asked(*s, before)), IsEmpty()) << "what is booked is not booked again";
 }
 
 } // namespace
