@@ -195,12 +195,12 @@ write_state() {
     mv "$run/.run.json.new" "$run/run.json"
 }
 
-# The whole group: what the program left behind, too. Ten seconds between asking and killing.
+# The whole group: what the program left behind, too. Five seconds between asking and killing.
 end_program() {
   local n=0
   [ -n "$program" ] || return 0
   kill -TERM -- "-$program" 2>/dev/null || return 0
-  while kill -0 -- "-$program" 2>/dev/null && [ $n -lt 100 ]; do
+  while kill -0 -- "-$program" 2>/dev/null && [ $n -lt 50 ]; do
     sleep 0.1
     n=$((n + 1))
   done

@@ -156,8 +156,15 @@ void machine::write_configuration() const {
        << "PermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
        << "AuthorizedKeysFile " << (ssh_folder() / "authorized_keys").string()
        << "\nPrintMotd no\nMaxSessions 100\nMaxStartups 100\nSetEnv HOME=" << home().string()
-       << " PATH=" << (home() / "bin").string() << ":/usr/bin:/bin\n";
+       << " PATH=" << (home() / "bin").string() << ':' << path_ << '\n';
   write_file(folder_.file("sshd_config"), text.str());
+}
+
+void machine::set_path(const std::string& path) {
+  path_ = path;
+  write_configuration();
+  stop();
+  start();
 }
 
 void machine::start() {

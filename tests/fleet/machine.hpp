@@ -62,6 +62,9 @@ public:
   void authorize(const std::string& public_key) const; // the only one from now on
   void authorize_nobody() const;
 
+  // PATH of what is started over ssh, below $HOME/bin; for connections to come.
+  void set_path(const std::string& path);
+
   void stop();  // the machine is gone: sshd and all that was started over it (SIGKILL)
   void start(); // on the same address, port and host key
   void replace_host_key();
@@ -95,6 +98,7 @@ private:
   integration::temp_dir folder_;
   std::string address_;
   int port_ = 0;
+  std::string path_ = "/usr/bin:/bin";
   std::unique_ptr<integration::process> sshd_;
 };
 
