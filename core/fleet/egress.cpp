@@ -146,10 +146,12 @@ result<egress_record> measure_one(
 
 result<std::string> check_api_url(std::string_view text) {
   const auto wrong = [&](const std::string& rule) {
+    // One with a user may carry a password.
+    const bool is_quotable = text.find('@') == std::string_view::npos;
     return error{
         .code = error_code::invalid,
-        .message = "api.url \"" + printable(text, longest_quote) + "\": " + rule +
-                   "; stado config set api.url https://HOST sets it"};
+        .message = "api.url" + (is_quotable ? " \"" + printable(text, longest_quote) + "\"" : "") +
+                   ": " + rule + "; stado config set api.url https://HOST sets it"};
   };
   std::string_view bare = text;
   while (bare.ends_with('/')) {
