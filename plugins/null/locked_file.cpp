@@ -73,10 +73,11 @@ bool write_all(int fd, const std::string& text) {
   return true;
 }
 
-void write_file(const std::string& file, const json& content) {
+void write_file(const std::string& file, durable d, const json& content) {
   const std::string fresh = file + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool ok = fd >= 0 && write_all(fd, content.pretty() + "\n") && ::fsync(fd) == 0;
+  const bool ok =
+      fd >= 0 && write_all(fd, content.pretty() + "\n") && (d == durable::no || ::fsync(fd) == 0);
   if (fd >= 0) {
     ::close(fd);
   }
@@ -87,11 +88,11 @@ void write_file(const std::string& file, const json& content) {
 
 } // namespace
 
-void change_locked(const std::string& file, const std::function<bool(json&)>& work) {
+void change_locked(const std::string& file, durable d, const std::function<bool(json&)>& work) {
   const file_lock lock(file);
   json content = read_file(file);
   if (work(content)) {
-    write_file(file, content);
+    write_file(file, d, content);
   }
 }
 

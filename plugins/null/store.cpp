@@ -73,7 +73,7 @@ void store::change(const std::function<bool(resources&)>& work) {
     }
     return;
   }
-  change_locked(file_, [&](json& content) {
+  change_locked(file_, durable::yes, [&](json& content) {
     resources all = read_all(file_, content);
     if (!work(all)) {
       return false;

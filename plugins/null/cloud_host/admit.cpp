@@ -100,11 +100,9 @@ json admission::admit_location(const std::string& location, bool is_ensured) {
     if (s_.is_dry_run()) {
       answer.set("group_id", json());
     } else {
-      s_.put(
-          kind::application_group,
-          name,
-          json::object({{"location", location}, {"tags", s_.body()["tags"]}})
-      );
+      s_.put(kind::application_group, name, [&](const json&) {
+        return json::object({{"location", location}, {"tags", s_.body()["tags"]}});
+      });
     }
   }
   const json state = s_.state();

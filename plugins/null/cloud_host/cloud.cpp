@@ -142,7 +142,7 @@ scene::scene(
 
 json scene::state() const {
   json copy;
-  change_locked(settings_.state_file, [&copy](json& content) {
+  change_locked(settings_.state_file, durable::no, [&copy](json& content) {
     copy = content;
     return false;
   });
@@ -150,7 +150,7 @@ json scene::state() const {
 }
 
 void scene::change(const std::function<void(json&)>& edit) const {
-  change_locked(settings_.state_file, [&edit](json& content) {
+  change_locked(settings_.state_file, durable::no, [&edit](json& content) {
     edit(content);
     return true;
   });
@@ -179,7 +179,7 @@ void scene::pause(std::int64_t ms) {
 // Once: the process that comes after this one goes on.
 void scene::crash_if_due(const std::string& point) {
   bool is_due = false;
-  change_locked(settings_.state_file, [&](json& content) {
+  change_locked(settings_.state_file, durable::no, [&](json& content) {
     is_due = content.at({"script", "crash_at"}).string_or("") == point;
     if (is_due) {
       content.member_ref("script").erase("crash_at");
@@ -199,7 +199,7 @@ std::optional<sagent::failure> scene::fault_due(
     const std::string& words
 ) {
   std::optional<json> fault;
-  change_locked(settings_.state_file, [&](json& content) {
+  change_locked(settings_.state_file, durable::no, [&](json& content) {
     if (!content.at({"script", "faults"}).is_array()) {
       return false;
     }
@@ -230,7 +230,7 @@ void scene::read_nothing(std::string_view kind, std::string_view name) {
   }
 }
 
-void scene::put(std::string_view kind, const std::string& name, json properties) {
+void scene::put(std::string_view kind, const std::string& name, const maker& properties) {
   const std::string id = id_of(kind, name);
   const std::string words = sentence(kind, name, "was not made", "PUT");
   announce("before", "put", kind, id);
@@ -242,8 +242,9 @@ void scene::put(std::string_view kind, const std::string& name, json properties)
   }
   change([&](json& content) {
     const std::int64_t polls = polls_of(content, "put", kind);
-    properties.set("kind", kind).set("name", name).set("status", "creating").set("polls", polls);
-    content.member_ref("objects").set(id, std::move(properties));
+    json object = properties(content);
+    object.set("kind", kind).set("name", name).set("status", "creating").set("polls", polls);
+    content.member_ref("objects").set(id, std::move(object));
   });
   // A lost answer: what is there was made, whatever the answer would have been.
   if (auto failure = fault_due("put", kind, name, "after", words); failure && !read(kind, name)) {
@@ -279,7 +280,7 @@ scene::follow(std::string_view verb, std::string_view kind, const std::string& n
   const auto give_up = base::real_clock().steady() + settings_.operation;
   for (;;) {
     bool is_over = false;
-    change_locked(settings_.state_file, [&](json& content) {
+    change_locked(settings_.state_file, durable::no, [&](json& content) {
       json* object = content.member_ref("objects").find(id);
       const std::int64_t left = object == nullptr ? 0 : (*object)["polls"].integer().value_or(0);
       is_over = left == 0;
@@ -320,7 +321,7 @@ scene::follow(std::string_view verb, std::string_view kind, const std::string& n
 std::optional<sagent::failure>
 scene::hold_due(std::string_view kind, const std::string& name, bool& is_final) {
   std::optional<std::string> cause;
-  change_locked(settings_.state_file, [&](json& content) {
+  change_locked(settings_.state_file, durable::no, [&](json& content) {
     json* rules = content.member_ref("script").find("held");
     for (std::size_t i = 0; rules != nullptr && i < rules->size(); ++i) {
       json& rule = rules->items()[i];

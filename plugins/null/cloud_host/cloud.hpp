@@ -86,9 +86,11 @@ public:
   std::optional<base::json> read(std::string_view kind, std::string_view name);
   // A read of something that is no object, for its faults alone.
   void read_nothing(std::string_view kind, std::string_view name);
-  // Makes the object and follows the operation to its end; a lost answer is looked after. Throws
-  // told_to_stop or the failure, whose object may be there.
-  void put(std::string_view kind, const std::string& name, base::json properties);
+  // Makes the object and follows the operation to its end; a lost answer is looked after.
+  // `properties` sees the state it is made in. Throws told_to_stop or the failure, whose object may
+  // be there.
+  using maker = std::function<base::json(const base::json& state)>;
+  void put(std::string_view kind, const std::string& name, const maker& properties);
   // A write that ends at once, as a rule of a group: told, faulty, then done.
   void write(
       std::string_view kind,

@@ -37,7 +37,7 @@ public:
 private:
   void look_for_others();
   void require_group() const;
-  void put(std::string_view kind, const std::string& name, json properties);
+  void put(std::string_view kind, const std::string& name, const scene::maker& properties);
   void put_address();
   void put_group();
   void put_interface();
@@ -90,27 +90,32 @@ json creation::common() const {
   return json::object({{"location", location_}, {"tags", s_.body()["tags"]}});
 }
 
-void creation::put(std::string_view of_kind, const std::string& name, json properties) {
-  json all = common();
-  for (auto& [key, value] : properties.members()) {
-    all.set(key, std::move(value));
-  }
+void creation::put(
+    std::string_view of_kind, const std::string& name, const scene::maker& properties
+) {
   // Noted before the answer: whatever went wrong, what is there is removed again.
   made_.push_back({of_kind, name});
-  s_.put(of_kind, name, std::move(all));
+  s_.put(of_kind, name, [&](const json& state) {
+    json all = common();
+    const json own = properties(state);
+    for (const auto& [key, value] : own.members()) {
+      all.set(key, value);
+    }
+    return all;
+  });
 }
 
 void creation::put_address() {
-  const waiting_host host = next_waiting_host(s_);
-  put(kind::address,
-      names_.address,
-      json::object(
-          {{"address", host.address},
-           {"port", host.port},
-           {"folder", host.folder},
-           {"sku", "standard"},
-           {"allocation", "static"}}
-      ));
+  put(kind::address, names_.address, [this](const json& state) {
+    const waiting_host host = next_waiting_host(s_.settings(), state);
+    return json::object(
+        {{"address", host.address},
+         {"port", host.port},
+         {"folder", host.folder},
+         {"sku", "standard"},
+         {"allocation", "static"}}
+    );
+  });
 }
 
 void creation::put_group() {
@@ -121,18 +126,20 @@ void creation::put_group() {
       "*",
       own_group_priority
   );
-  put(kind::group, names_.group, json::object({{"rules", json::array({rule})}}));
+  put(kind::group, names_.group, [&](const json&) {
+    return json::object({{"rules", json::array({rule})}});
+  });
 }
 
 void creation::put_interface() {
-  put(kind::interface,
-      names_.interface,
-      json::object(
-          {{"subnet", "net-" + location_ + "/hosts"},
-           {"address_id", id_of(kind::address, names_.address)},
-           {"group_id", id_of(kind::group, names_.group)},
-           {"application_groups", json::array({s_.body()["group_id"]})}}
-      ));
+  put(kind::interface, names_.interface, [this](const json&) {
+    return json::object(
+        {{"subnet", "net-" + location_ + "/hosts"},
+         {"address_id", id_of(kind::address, names_.address)},
+         {"group_id", id_of(kind::group, names_.group)},
+         {"application_groups", json::array({s_.body()["group_id"]})}}
+    );
+  });
 }
 
 json creation::put_machine() {
@@ -145,19 +152,19 @@ json creation::put_machine() {
   });
   made_.push_back({kind::disk, names_.disk});
   const json address = s_.read(kind::address, names_.address).value_or(json());
-  put(kind::machine,
-      names_.machine,
-      json::object(
-          {{"vm_id", base::uuid::random().dashed()},
-           {"power", "running"},
-           {"size", canonical_size(s_.state(), s_.body()["size"].string_or("")).value_or("")},
-           {"login", s_.body()["login"]},
-           {"public_key", s_.body()["public_key"]},
-           {"created_at", base::to_rfc3339(base::real_clock().wall())},
-           {"interface_id", id_of(kind::interface, names_.interface)},
-           {"disk_id", id_of(kind::disk, names_.disk)},
-           {"folder", address["folder"]}}
-      ));
+  put(kind::machine, names_.machine, [&](const json& state) {
+    return json::object(
+        {{"vm_id", base::uuid::random().dashed()},
+         {"power", "running"},
+         {"size", canonical_size(state, s_.body()["size"].string_or("")).value_or("")},
+         {"login", s_.body()["login"]},
+         {"public_key", s_.body()["public_key"]},
+         {"created_at", base::to_rfc3339(base::real_clock().wall())},
+         {"interface_id", id_of(kind::interface, names_.interface)},
+         {"disk_id", id_of(kind::disk, names_.disk)},
+         {"folder", address["folder"]}}
+    );
+  });
   boot(
       address["folder"].string_or(""),
       s_.body()["public_key"].string_or(""),

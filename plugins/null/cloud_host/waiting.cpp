@@ -34,20 +34,19 @@ std::string key_of(const std::string& address, std::int64_t port) {
 
 } // namespace
 
-waiting_host next_waiting_host(const scene& s) {
+waiting_host next_waiting_host(const hosts_settings& settings, const json& state) {
   std::set<std::string> taken;
-  const json state = s.state();
   for (const auto& [id, object] : state["objects"].members()) {
     if (object["address"].is_string()) {
       taken.insert(key_of(object["address"].string_or(""), object["port"].integer().value_or(22)));
     }
   }
-  for (const waiting_host& host : s.settings().hosts) {
+  for (const waiting_host& host : settings.hosts) {
     if (!taken.contains(key_of(host.address, host.port))) {
       return host;
     }
   }
-  if (!s.settings().hosts.empty()) {
+  if (!settings.hosts.empty()) {
     throw sagent::failure(SAGENT_E_NO_CAPACITY, "every entry of null.hosts is in use");
   }
   for (int last = 1; last < 255; ++last) {

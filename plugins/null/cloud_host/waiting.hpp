@@ -10,7 +10,7 @@ namespace siteagent::null {
 
 // The first of the settings that no address holds; without any, an address where nobody listens.
 // Throws SAGENT_E_NO_CAPACITY when all are taken.
-waiting_host next_waiting_host(const scene& s);
+waiting_host next_waiting_host(const hosts_settings& settings, const base::json& state);
 
 // Lets the key in and leaves the user data beside it; "" = nothing to do. Throws when the files
 // cannot be written.
