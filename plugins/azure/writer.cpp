@@ -57,7 +57,8 @@ public:
       return limited(references_, most_references, floor);
     case reason::busy:
     case reason::nic_reserved:
-      if (cloud_.clock().steady() - started_ > longest_busy) {
+      if (cloud_.clock().steady() - started_ >
+          (cloud_.hosts() ? cloud_.hosts()->operation : longest_busy)) {
         return std::nullopt;
       }
       return e.retry_after ? std::max(*e.retry_after, floor) : floor * 5;

@@ -43,6 +43,18 @@ json site() {
   );
 }
 
+void drop_passing(json& object) {
+  for (const char* key : {"etag", "instanceView", "time", "uniqueId"}) {
+    object.erase(key);
+  }
+  for (auto& [key, member] : object.members()) {
+    drop_passing(member);
+  }
+  for (json& item : object.items()) {
+    drop_passing(item);
+  }
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return base::to_lower(text).find(base::to_lower(part)) != std::string::npos;
 }
@@ -217,24 +229,55 @@ std::vector<std::string> azure_hosts::parts_of(const std::string& name) {
   return out;
 }
 
-std::map<std::string, std::string> azure_hosts::snapshot() {
-  std::map<std::string, std::string> out;
+azure_hosts::world azure_hosts::snapshot() {
+  azure.advance(std::chrono::seconds(3)); // what is under way ends
+  world out;
   const json all = azure.inventory();
   for (const auto& [kind, objects] : all.members()) {
     for (json o : objects.items()) {
-      o.erase("etag");
+      drop_passing(o);
       out[o["id"].string_or("")] = o.dump();
     }
   }
   return out;
 }
 
+std::vector<std::string> azure_hosts::differences(const world& before, const world& after) {
+  world all = before;
+  all.insert(after.begin(), after.end());
+  std::vector<std::string> out;
+  for (const auto& [id, unused] : all) {
+    const auto a = before.find(id);
+    const auto b = after.find(id);
+    if (a == before.end() || b == after.end() || a->second != b->second) {
+      const auto at = id.find("/providers/");
+      out.push_back(at == std::string::npos ? id : id.substr(id.find('/', at + 11) + 1));
+    }
+  }
+  return out;
+}
+
 void azure_hosts::add_rule(const std::string& name, const std::string& properties) {
-  json rule = json::object(
-      {{"resourceGroup", "shared-net"}, {"networkSecurityGroup", "subnet-nsg"}, {"name", name}}
-  );
-  rule.set("properties", parsed(properties));
-  azure.seed(json::object({{"securityRules", json::array({std::move(rule)})}}));
+  net::request login;
+  login.method = "POST";
+  login.url = emulated_azure::url + "/22222222-2222-2222-2222-222222222222/oauth2/v2.0/token";
+  login.content_type = "application/x-www-form-urlencoded";
+  login.headers = {{"Content-Type", login.content_type}};
+  login.body = "grant_type=client_credentials&client_id=33333333-3333-3333-3333-333333333333"
+               "&client_secret=right&scope=https%3A%2F%2Fmanagement.azure.com%2F.default";
+  const json token = parsed(azure.perform(login)->body);
+  net::request put;
+  put.method = "PUT";
+  put.url = emulated_azure::url +
+            network_id("networkSecurityGroups/subnet-nsg/securityRules/" + name, "shared-net") +
+            "?api-version=2024-05-01";
+  put.headers = {
+      {"Authorization", "Bearer " + token["access_token"].string_or("")},
+      {"Content-Type", "application/json"}};
+  put.body = json::object({{"properties", parsed(properties)}}).dump();
+  const auto done = azure.perform(put);
+  EXPECT_TRUE(done && done->status < 300) << (done ? done->body : done.error().message);
+  azure.advance(std::chrono::seconds(3));
 }
 
 } // namespace siteagent::azure::test

@@ -68,8 +68,11 @@ protected:
 
   // Machine, disk, interface, group and address of a host that are there.
   std::vector<std::string> parts_of(const std::string& name);
-  // Every object by id, without its etag.
-  std::map<std::string, std::string> snapshot();
+  using world = std::map<std::string, std::string>;
+  // Every object by id, without what only time and reading change.
+  world snapshot();
+  // The ids, from the provider's name on, that came, went or changed.
+  static std::vector<std::string> differences(const world& before, const world& after);
   // Adds a rule to the subnet's security group.
   void add_rule(const std::string& name, const std::string& properties);
 
