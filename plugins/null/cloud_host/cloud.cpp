@@ -132,9 +132,11 @@ scene::scene(
     line.set("dry_run", true);
   }
   append_line(settings_.state_file + ".calls", line.set("request", body_).dump());
+  const json script = state()["script"];
+  crash_at_ = script["crash_at"].string_or("");
+  has_faults_ = script["faults"].is_array();
   crash_if_due("before:" + operation_);
-  const json latency = state().at({"script", "latency_ms", operation_});
-  pause(latency.integer().value_or(0));
+  pause(script["latency_ms"][operation_].integer().value_or(0));
   if (auto failure = operation_fault("before")) {
     throw *std::move(failure);
   }
@@ -178,15 +180,8 @@ void scene::pause(std::int64_t ms) {
 
 // Once: the process that comes after this one goes on.
 void scene::crash_if_due(const std::string& point) {
-  bool is_due = false;
-  change_locked(settings_.state_file, durable::no, [&](json& content) {
-    is_due = content.at({"script", "crash_at"}).string_or("") == point;
-    if (is_due) {
-      content.member_ref("script").erase("crash_at");
-    }
-    return is_due;
-  });
-  if (is_due) {
+  if (crash_at_ == point) {
+    change([](json& content) { content.member_ref("script").erase("crash_at"); });
     ::_exit(crash_status);
   }
 }
@@ -198,11 +193,11 @@ std::optional<sagent::failure> scene::fault_due(
     std::string_view when,
     const std::string& words
 ) {
+  if (!has_faults_) {
+    return std::nullopt;
+  }
   std::optional<json> fault;
   change_locked(settings_.state_file, durable::no, [&](json& content) {
-    if (!content.at({"script", "faults"}).is_array()) {
-      return false;
-    }
     fault = take_fault(content, {operation_, verb, kind, name, when});
     return true; // counts
   });

@@ -63,8 +63,8 @@ struct removed {
 // One running operation. Every read and write of the cloud goes through it.
 class scene {
 public:
-  // Notes the call in the log, waits its latency, fails or crashes when told to. The settings must
-  // outlive it.
+  // Notes the call in the log, waits its latency, fails or crashes when told to. Whether there are
+  // faults and where to crash is read here once. The settings must outlive it.
   scene(
       const hosts_settings& settings,
       std::string operation,
@@ -132,6 +132,8 @@ private:
   sagent::call& call_;
   base::json body_;
   bool dry_run_;
+  std::string crash_at_;
+  bool has_faults_ = false;
   std::vector<std::size_t> holds_of_this_call_;
 };
 

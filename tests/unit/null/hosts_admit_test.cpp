@@ -83,9 +83,8 @@ struct priority_case {
 std::string inbound(std::int64_t first, std::int64_t last, const char* direction = "inbound") {
   std::string all;
   for (std::int64_t p = first; p <= last; ++p) {
-    all += std::string(all.empty() ? "" : ",") + R"({"name":"r)" + std::to_string(p) +
-           R"(","direction":")" + direction + R"(","access":"allow","port":443,"priority":)" +
-           std::to_string(p) + "}";
+    all += std::string(all.empty() ? "" : ",") + R"({"direction":")" + direction +
+           R"(","priority":)" + std::to_string(p) + "}";
   }
   return all;
 }
