@@ -469,6 +469,7 @@ TEST_F(azure_arm, a_wait_for_a_throttled_class_is_told_to_the_host_before_it_beg
        fake_arm::error_text("TooManyRequests"),
        {{"retry-after", "10"}}}
   );
+  arm.script({"PUT", "", 1, 0, false, 200, "{}", {}});
   std::vector<base::steady_time> told;
   call_.on_checkpoint = [&](const base::json&) -> sagent_code {
     told.push_back(clock.steady());
