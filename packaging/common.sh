@@ -44,6 +44,10 @@ install_packages() {
     die "apt-get could not install:$missing"
   fi
   rm -f "$log"
+  # Installed for its validator only: it must not take the machine for a new one at the next boot.
+  case " $missing " in
+    *" cloud-init "*) [ -e /etc/cloud/cloud-init.disabled ] || : >/etc/cloud/cloud-init.disabled ;;
+  esac
 }
 
 # install_node: Debian's node and npm, unless this machine has both from elsewhere (the two do not mix).
