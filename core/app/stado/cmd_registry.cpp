@@ -168,7 +168,12 @@ add(CLI::App& parent,
     const std::shared_ptr<registry_options>& options) {
   CLI::App* sub = parent.add_subcommand(name, text);
   sub->callback([&chosen, work, options] {
-    chosen = [work, options](const invocation& i) { return work(i, *options); };
+    chosen = [work, options](const invocation& i) {
+      if (i.nothing_to_undo) {
+        i.nothing_to_undo();
+      }
+      return work(i, *options);
+    };
   });
   return *sub;
 }

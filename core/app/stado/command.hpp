@@ -48,6 +48,9 @@ struct invocation {
   std::stop_token give_up;                  // the second one: stop rolling back, too
   const std::atomic<int>* signal = nullptr; // which one came; may be null
   int stop_signal() const;                  // 0, or which one came
+  // Called by commands that leave nothing half done: from then on a signal ends the process at
+  // once. May be empty.
+  std::function<void()> nothing_to_undo;
   std::string local_hostname;
   std::vector<host::plugin_directory> plugins;
 };

@@ -73,6 +73,14 @@ const CLI::App& deepest_of(const CLI::App& app) {
   return chosen.empty() ? app : deepest_of(*chosen.back());
 }
 
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
 // What the word could have been: an option or a command of the place where it stands.
 std::string suggestion(const CLI::App& here, const std::string& word) {
   std::vector<std::string> known;
@@ -83,9 +91,7 @@ std::string suggestion(const CLI::App& here, const std::string& word) {
       }
     }
   } else {
-    for (const CLI::App* sub : here.get_subcommands([](const CLI::App*) { return true; })) {
-      known.push_back(sub->get_name());
-    }
+    known = commands_of(here);
   }
   const std::vector<std::string_view> views(known.begin(), known.end());
   const std::string_view near = base::nearest(word.substr(0, word.find('=')), views);
@@ -97,13 +103,21 @@ std::string describe_mistake(const CLI::App& app, const CLI::ParseError& e) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (!unknown.empty() && unknown.front() != "--") {
     const bool is_option = unknown.front().starts_with("-");
-    const bool has_commands = !here.get_subcommands([](const CLI::App*) { return true; }).empty();
+    const bool has_commands = !commands_of(here).empty();
     const std::string what = is_option      ? "unknown option"
                              : has_commands ? "unknown command"
                                             : "one word too many:";
     return what + " '" + unknown.front() + "'" + suggestion(here, unknown.front());
   }
-  return e.what();
+  if (here.get_require_subcommand_min() > 0 && here.get_subcommands().empty() &&
+      e.get_name() == "RequiredError") {
+    return "a command is missing: " + base::join(commands_of(here), ", ");
+  }
+  // "--json: At Most 1 required but received 2"
+  const std::string said = e.what();
+  return e.get_name() == "ArgumentMismatch" && said.find("but received") != std::string::npos
+             ? said.substr(0, said.find(':')) + " is given more than once"
+             : said;
 }
 
 int report_usage(const invocation& i, const CLI::App& app, const CLI::ParseError& e, bool json) {

@@ -50,6 +50,7 @@ int run_stado(int argc, char** argv) {
   i.stop = signals.stop();
   i.give_up = signals.give_up();
   i.signal = &signals.came();
+  i.nothing_to_undo = [&signals] { signals.end_at_once(); };
   i.local_hostname = local_hostname();
   i.plugins = siteagent::host::search_path({});
   if (auto where = siteagent::fleet::folders::from(i.env)) {

@@ -6,7 +6,21 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <string_view>
+
 namespace siteagent::app::stado {
+
+namespace {
+
+[[noreturn]] void end_process(int number) {
+  constexpr int signal_base = 128;
+  constexpr std::string_view last_words = "Error: interrupted\n";
+  fleet::remove_transient_files();
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, last_words.data(), last_words.size());
+  _exit(signal_base + number);
+}
+
+} // namespace
 
 signal_watch::signal_watch() {
   sigemptyset(&set_);
@@ -23,8 +37,14 @@ signal_watch::~signal_watch() {
   thread_.join();
 }
 
+void signal_watch::end_at_once() {
+  at_once_ = true;
+  if (came_ != 0) {
+    end_process(came_);
+  }
+}
+
 void signal_watch::watch() {
-  constexpr int signal_base = 128;
   for (int count = 0;;) {
     int number = 0;
     if (sigwait(&set_, &number) != 0) {
@@ -35,12 +55,14 @@ void signal_watch::watch() {
     }
     if (++count == 1) {
       came_ = number;
+      if (at_once_) {
+        end_process(number);
+      }
       stop_.request_stop();
     } else if (count == 2) {
       give_up_.request_stop();
     } else {
-      fleet::remove_transient_files();
-      _exit(signal_base + number);
+      end_process(number);
     }
   }
 }

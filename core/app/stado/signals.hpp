@@ -22,6 +22,9 @@ public:
 
   std::stop_token give_up() const { return give_up_.get_token(); }
 
+  // From now on the first signal ends the process at once, as does one that came before.
+  void end_at_once();
+
   // The first that came; 0: none.
   const std::atomic<int>& came() const { return came_; }
 
@@ -32,6 +35,7 @@ private:
   std::stop_source stop_;
   std::stop_source give_up_;
   std::atomic<int> came_{0};
+  std::atomic<bool> at_once_{false};
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
