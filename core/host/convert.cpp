@@ -149,6 +149,11 @@ std::optional<json> converter::convert_secret(const value& v, const std::string&
     report(v, key, "must be a text: a value, ${ENV}, file:/path or credential:name");
     return std::nullopt;
   }
+  for (const auto& held : options_.secrets) {
+    if (held.first == v.text) {
+      return json(v.text); // a reference already
+    }
+  }
   if (is_literal_secret(v.text)) {
     base::global_redactor().protect(v.text);
   }

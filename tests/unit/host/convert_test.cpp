@@ -231,6 +231,27 @@ TEST(settings_keys, missing_ones_are_reported_where_their_parent_stands) {
   EXPECT_EQ(c.findings[1].at.line, 3);
 }
 
+TEST(settings_secrets, that_are_references_already_stay_so) {
+  host::instance_options options;
+  options.settings =
+      mapping({{"held", plain("sagent-secret:control.password")}, {"new", plain("literal-value")}});
+  options.secrets.emplace_back("sagent-secret:control.password", [] {
+    return siteagent::base::result<siteagent::base::secret>(siteagent::base::secret("the password")
+    );
+  });
+  std::vector<finding> findings;
+  const host::converted_settings made = host::convert_settings(
+      R"({"properties": {"held": {"type": "string", "x-secret": true},
+                         "new": {"type": "string", "x-secret": true}}})",
+      options,
+      findings
+  );
+  EXPECT_TRUE(findings.empty());
+  EXPECT_EQ(made.settings["held"], json("sagent-secret:control.password"));
+  ASSERT_EQ(made.secrets.size(), 1U);
+  EXPECT_EQ(made.secrets[0].second, "literal-value");
+}
+
 TEST(settings_rules, are_told_in_words) {
   EXPECT_EQ(fatal("mode", plain("slow")).why, "must be one of fast, safe");
   EXPECT_EQ(fatal("port", plain("0")).why, "must be at least 1");
