@@ -91,7 +91,7 @@ public:
       "name_max": 40,
       "key_types": ["ed25519"],
       "credentials": {"control": {"item": "two-control", "item_env": "TWO_ITEM",
-                                  "fields": ["id", "key"], "secret_fields": ["key"]}}
+                                  "fields": ["client_id", "key"], "secret_fields": ["key"]}}
     })";
   }
 
