@@ -80,6 +80,26 @@ TEST_F(provider_loading, R6_tells_what_the_plugin_says_of_itself) {
   EXPECT_EQ(d.credentials[0].second.secret_fields, std::vector<std::string>{"key"});
 }
 
+TEST_F(provider_loading, the_example_of_the_authors_page_is_one) {
+  const auto loaded = load("my-cloud", SITEAGENT_TEST_PLUGINS);
+  EXPECT_EQ(loaded.description.display_name, "My Cloud");
+  home_.write_profile(R"({"my-cloud":{"project":"p","login":"dev"}})");
+  const fleet::profile p = home_.profile();
+  const auto b = fleet::bindings_of(p, loaded.description);
+  const auto store = fleet::credential_store::open(p, home_.where());
+  ASSERT_TRUE(b && store);
+  auto opened = fleet::open_provider(loaded, p, *b, *store);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(*(*opened)->validate_host({"b1", "north", "standard", 10}), "standard");
+  EXPECT_EQ((*opened)->price_size("standard", {"north"})->quotes.size(), 1u);
+  EXPECT_EQ((*opened)->credit_balance()->reason, "My Cloud sends invoices");
+  const auto made = (*opened)->create_host({}, {}, {});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().http_status, 409);
+  EXPECT_TRUE((*opened)->list_hosts()->empty());
+  EXPECT_TRUE((*opened)->check({"north"})->at(0).ok);
+}
+
 TEST_F(provider_loading, the_null_provider_is_one) {
   const fleet::provider_description d = load("null", SITEAGENT_PLUGINS).description;
   EXPECT_EQ(d.display_name, "Null");
