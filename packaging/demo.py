@@ -116,7 +116,7 @@ def http(method, url, body=None, token=None):
 
 
 class Emulator:
-    def __init__(self, program, directory):
+    def __init__(self, program, directory, more=()):
         os.mkdir(directory)
         self.directory = directory
         self.journal_file = os.path.join(directory, "journal.jsonl")
@@ -126,6 +126,7 @@ class Emulator:
                      "--journal", self.journal_file]
         if program == "azure-emulator":
             arguments += ["--timing", "fast"]
+        arguments += more
         self.process = subprocess.Popen(arguments, stdout=self.log, stderr=subprocess.STDOUT)
         while not os.path.exists(port_file):
             if self.process.poll() is not None:
