@@ -19,7 +19,8 @@ namespace {
 namespace stado = siteagent::app::stado;
 
 // Private keys and cloud secrets pass through this memory. A limit alone does not hold where cores
-// are piped to a program. Programs started from here get the kernel's default back.
+// are piped to a program. A program started from here is dumpable again after its exec, and may
+// raise its soft limit.
 void forbid_core_dumps() {
   rlimit none{};
   (void)getrlimit(RLIMIT_CORE, &none);

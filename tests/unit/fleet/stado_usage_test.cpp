@@ -75,6 +75,68 @@ TEST(stado_usage, R11_an_option_with_an_equals_sign_is_the_same) {
   EXPECT_EQ(s.run({"registry", "get", "--path", "x.a"}).out, "1\n");
 }
 
+TEST(stado_usage, R12_gibibytes_and_minutes_are_whole_numbers_from_1_on) {
+  stado_rig s;
+  const auto create = [&](const std::string& disk, const std::string& minutes) {
+    return s.run(
+        {"cloud",
+         "host",
+         "create",
+         "b1",
+         "--provider=null",
+         "--location=l",
+         "--size=s",
+         "--disk-gb=" + disk,
+         "--idle-minutes=" + minutes}
+    );
+  };
+  for (const char* wrong :
+       {"0",
+        "-1",
+        "+1",
+        "1.5",
+        "1.0",
+        "1e2",
+        "10GB",
+        "10 ",
+        " 10",
+        "0x10",
+        "",
+        "ten",
+        "99999999999999999999"}) {
+    EXPECT_EQ(create(wrong, "30").code, 2) << wrong;
+    EXPECT_EQ(create("128", wrong).code, 2) << wrong;
+  }
+  EXPECT_EQ(create("128", "30").code, 1); // past the grammar
+  EXPECT_THAT(tests::names_in(s.home(), true), IsEmpty());
+}
+
+TEST(stado_usage, R13_F3_a_provider_without_a_plugin_is_refused_with_where_it_was_looked_for) {
+  stado_rig s;
+  s.write_profile(R"({"providers":["nowhere"]})");
+  s.write_registry(tests::sample_registry);
+  s.plugins = host::search_path({s.home()});
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"cloud", "host", "list"},
+           {"cloud", "host", "reap"},
+           {"cloud", "host", "delete", "b1"},
+           {"cloud",
+            "host",
+            "create",
+            "b2",
+            "--location=l",
+            "--size=s",
+            "--disk-gb=1",
+            "--idle-minutes=1"}}) {
+    std::vector<std::string> arguments = words;
+    arguments.insert(arguments.end(), {"--provider", "nowhere"});
+    const ended e = s.run(arguments);
+    EXPECT_EQ(e.code, 1) << words[2];
+    EXPECT_THAT(e.err, HasSubstr("nowhere"));
+    EXPECT_THAT(e.err, HasSubstr(s.home()));
+  }
+}
+
 TEST(stado_usage, R85_a_usage_error_is_a_document_too_when_one_was_asked_for) {
   stado_rig s;
   const ended e = s.run({"registry", "set", "--json"});
