@@ -208,7 +208,7 @@ base::error refused_settings(
   std::vector<std::string> found;
   for (const config::finding& f : findings) {
     if (f.fatal) {
-      found.push_back(profile_key(d, f.key) + " " + f.why);
+      found.push_back(profile_key(d, f.key) + ": " + f.why);
     }
   }
   if (found.empty()) {
@@ -216,7 +216,7 @@ base::error refused_settings(
   }
   return {
       .code = base::error_code::invalid,
-      .message = base::join(found, "; ") + "; correct it with stado config set"};
+      .message = base::join(found, "; ") + " (correct it with stado config set)"};
 }
 
 } // namespace

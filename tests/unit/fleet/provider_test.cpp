@@ -296,9 +296,9 @@ TEST_F(provider_opening, R105_a_store_that_others_can_read_is_refused) {
 
 TEST_F(provider_opening, F6_settings_against_the_schema_name_the_profiles_key) {
   for (const auto& [members, words] :
-       {std::pair(R"("ecko":true)", "two-extensions.ecko unknown key; did you mean 'echo'?"),
-        std::pair(R"("echo":"yes")", "two-extensions.echo must be "),
-        std::pair(R"("answers":7)", "two-extensions.answers must be ")}) {
+       {std::pair(R"("ecko":true)", "two-extensions.ecko: unknown key; did you mean 'echo'?"),
+        std::pair(R"("echo":"yes")", "two-extensions.echo: must be "),
+        std::pair(R"("answers":7)", "two-extensions.answers: must be ")}) {
     section(members);
     const auto opened = open();
     ASSERT_FALSE(opened) << members;
@@ -311,7 +311,7 @@ TEST_F(provider_opening, F6_settings_against_the_schema_name_the_profiles_key) {
   const auto opened = open();
   ASSERT_FALSE(opened);
   EXPECT_NE(
-      opened.error().message.find("two-extensions.account must match the pattern"),
+      opened.error().message.find("two-extensions.account: must match the pattern"),
       std::string::npos
   ) << opened.error().message;
 }

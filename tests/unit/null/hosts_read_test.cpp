@@ -198,21 +198,20 @@ TEST_F(null_reads, a_file_that_is_no_state_is_told_by_name) {
   EXPECT_NE(e.message.find(file()), std::string::npos);
 }
 
-TEST_F(null_reads, latency_can_be_ended_by_a_stop) {
+TEST_F(null_reads, latency_comes_before_the_operation_and_ends_at_its_deadline) {
   script(R"({"latency_ms":{"host_state":3600000}})");
-  json body = known("b1", json());
-  auto opened = open_with(settings());
-  std::stop_source stop;
+  const auto opened = open_with(settings());
   host::call_options o;
-  o.stop = stop.get_token();
-  stop.request_stop();
+  o.deadline = std::chrono::milliseconds(20);
   const auto ended = opened->call(
       operation::host_state,
-      {.target = {}, .body = body, .idempotency_key = {}, .dry_run = false},
+      {.target = {}, .body = known("b1", json()), .idempotency_key = {}, .dry_run = false},
       o
   );
   ASSERT_FALSE(ended);
-  EXPECT_EQ(ended.error().code, error_code::cancelled);
+  EXPECT_EQ(ended.error().code, error_code::deadline);
+  script(R"({"latency_ms":{}})");
+  EXPECT_EQ(answer(operation::host_state, known("b1", json()))["state"], json("absent"));
 }
 
 } // namespace
