@@ -184,7 +184,7 @@ id=$1 nonce=$2 keep=$3 fetch=$4 delivered=$5 command=$6 cache=$7 silence=$8
 shift 8
 run=$area/$id
 slots=$HOME/.stado/cache/target
-program='' watcher='' ended=''
+program='' watcher='' ended='' signal=TERM
 
 tell() { printf '\036stado %s %s\n' "$nonce" "$*"; }
 
@@ -199,7 +199,7 @@ write_state() {
 end_program() {
   local n=0
   [ -n "$program" ] || return 0
-  kill -TERM -- "-$program" 2>/dev/null || return 0
+  kill "-$signal" -- "-$program" 2>/dev/null || return 0
   while kill -0 -- "-$program" 2>/dev/null && [ $n -lt 50 ]; do
     sleep 0.1
     n=$((n + 1))
@@ -233,7 +233,7 @@ finish() {
 }
 
 on_signal() {
-  [ -z "$program" ] || kill "-$1" -- "-$program" 2>/dev/null
+  signal=$1
   exit $((128 + $2))
 }
 

@@ -443,10 +443,10 @@ TEST_F(kompilator, R113_a_signal_at_the_wrapper_is_passed_on_and_ends_the_run) {
   request.on_output = [&](std::string_view) {
     const std::string json = read_file(standing().at(0) / "run.json");
     const auto pid = (*base::json::parse(json))["pid"].integer();
-    ASSERT_TRUE(c.hosts().run_words(host, {"kill", "-INT", std::to_string(*pid)}));
+    ASSERT_TRUE(c.hosts().run_words(host, {"kill", "-TERM", std::to_string(*pid)}));
   };
   const auto r =
-      run({"bash", "-c", "trap 'echo told > $HOME/told; exit 1' INT; echo on; sleep 600 & wait"});
+      run({"bash", "-c", "trap 'echo told > $HOME/told; exit 1' TERM; echo on; sleep 600 & wait"});
   EXPECT_FALSE(r);
   EXPECT_EQ(m.file("told"), "told\n");
   EXPECT_TRUE(is_over());
