@@ -94,7 +94,7 @@ json admission::admit_location(const std::string& location, bool is_ensured) {
   json answer = json::object({{"location", location}, {"group_id", id}, {"rule", "none"}});
   if (!s_.read(kind::application_group, name)) {
     if (!is_ensured) {
-      warnings_.push_back("there is no group " + name + "; its location has no host to admit to");
+      warnings_.push_back("there is no group " + name + "; nothing was admitted in its location");
       return answer.set("group_id", json());
     }
     if (s_.is_dry_run()) {
