@@ -155,7 +155,7 @@ private:
   static std::vector<std::string> options_for(const target& host, const std::string& pins) {
     return {
         "IdentitiesOnly=yes",
-        "IdentityAgent=none", // the fleet key and no other
+        "IdentityAgent=none", // the fleet key, and what the user configured for the host
         "PreferredAuthentications=publickey",
         "BatchMode=yes",
         "ConnectTimeout=15",
