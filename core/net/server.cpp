@@ -167,6 +167,13 @@ tcp::socket& socket_of(beast::ssl_stream<beast::tcp_stream>& s) {
   return s.next_layer().socket();
 }
 
+// Everything is written, but no more than a TLS record at once: with some versions of OpenSSL a
+// longer write of Asio's stalls for ever.
+std::size_t record_by_record(const error_code& ec, std::size_t /*written*/) {
+  constexpr std::size_t record = std::size_t{16} << 10U;
+  return ec ? 0 : record;
+}
+
 template <class Stream>
 constexpr bool is_tls = !std::is_same_v<Stream, beast::tcp_stream>;
 
@@ -412,9 +419,12 @@ private:
       return;
     }
     const std::array<asio::const_buffer, 2> parts{asio::buffer(out_head_), asio::buffer(out_body_)};
-    asio::async_write(stream_, parts, [self = self(), truncated](error_code ec, std::size_t) {
-      self->sent(ec, truncated);
-    });
+    asio::async_write(
+        stream_,
+        parts,
+        record_by_record,
+        [self = self(), truncated](error_code ec, std::size_t) { self->sent(ec, truncated); }
+    );
   }
 
   // The rest of the body from a place on, piece by piece.
@@ -439,6 +449,7 @@ private:
       asio::async_write(
           self->stream_,
           asio::buffer(self->out_body_.data() + from, size),
+          record_by_record,
           [self, truncated, pause, next = from + size](error_code failed, std::size_t) {
             self->send_slowly(failed, truncated, pause, next);
           }
