@@ -157,7 +157,7 @@ TEST_F(azure_host_admit, R36_a_subnet_without_a_group_of_its_own_needs_no_rule) 
   EXPECT_TRUE(has(network_id("applicationSecurityGroups/stado-cloud-hosts-northeurope")));
 }
 
-TEST_F(azure_host_admit, F19_a_missing_subnet_or_network_is_named_in_full_and_nothing_is_made) {
+TEST_F(azure_host_admit, R17_F19_a_missing_subnet_or_network_is_named_in_full_and_nothing_is_made) {
   const world before = snapshot();
   json body = admit_body();
   body.set("ensure_location", "eastus").set("locations", json::array({"eastus"}));
@@ -172,7 +172,7 @@ TEST_F(azure_host_admit, F19_a_missing_subnet_or_network_is_named_in_full_and_no
   EXPECT_THAT(differences(before, snapshot()), IsEmpty());
 }
 
-TEST_F(azure_host_admit, F20_a_policy_that_denies_the_application_group_is_named) {
+TEST_F(azure_host_admit, R21_F20_a_policy_that_denies_the_application_group_is_named) {
   azure.seed(*json::parse(
       R"({"policies":[{"name":"No application groups here","effect":"deny","type":"Microsoft.Network/applicationSecurityGroups"}]})"
   ));
@@ -221,7 +221,7 @@ TEST_F(azure_host_admit, F21_a_table_without_a_free_priority_is_refused_naming_r
   EXPECT_EQ(azure.count("PUT", "securityRules"), 0U);
 }
 
-TEST_F(azure_host_admit, case_NET_03_a_priority_that_was_taken_meanwhile_is_chosen_again) {
+TEST_F(azure_host_admit, case_net_03_a_priority_that_was_taken_meanwhile_is_chosen_again) {
   prepare = [this](fake_call& call) {
     call.on_checkpoint = [this](const json& c) {
       if (c["phase"].string_or("") == "before" && c["kind"].string_or("") == "security-rule" &&
@@ -295,7 +295,7 @@ TEST_F(azure_host_admit, a_rule_of_another_fleet_is_never_rewritten) {
   );
 }
 
-TEST_F(azure_host_admit, case_NET_04_a_denial_before_the_rule_is_warned_of_and_left_alone) {
+TEST_F(azure_host_admit, case_net_04_a_denial_before_the_rule_is_warned_of_and_left_alone) {
   add_rule(
       "deny-ssh",
       inbound(
@@ -332,7 +332,7 @@ TEST_F(azure_host_admit, R38_declared_hosts_are_readmitted_in_their_own_groups) 
 }
 
 TEST_F(
-    azure_host_admit, R127_a_host_that_is_gone_is_skipped_and_one_without_its_group_is_an_error
+    azure_host_admit, F22_R127_a_host_that_is_gone_is_skipped_and_one_without_its_group_is_an_error
 ) {
   const json created = rent();
   const json body = with_host(created);

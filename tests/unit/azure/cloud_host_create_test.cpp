@@ -80,7 +80,7 @@ TEST_F(azure_host_create, F26_a_refused_address_leaves_nothing) {
   expect_nothing_left();
 }
 
-TEST_F(azure_host_create, case_NET_01_quota_of_addresses_that_only_azure_knows_is_told) {
+TEST_F(azure_host_create, case_net_01_quota_of_addresses_that_only_azure_knows_is_told) {
   admit();
   wire.add(
       {"PUT",
@@ -159,7 +159,7 @@ TEST_F(azure_host_create, F28_a_quota_that_only_the_write_meets_leaves_nothing) 
 }
 
 TEST_F(
-    azure_host_create, case_LEAK_02_a_machine_that_fails_at_the_end_goes_with_disk_and_interface
+    azure_host_create, case_leak_02_a_machine_that_fails_at_the_end_goes_with_disk_and_interface
 ) {
   admit();
   azure.seed(*json::parse(
@@ -207,7 +207,7 @@ TEST_F(azure_host_create, F30_a_cloud_that_answers_nothing_any_more_leaves_every
       << "and, perhaps, the machine and its disk: " << call.message;
 }
 
-TEST_F(azure_host_create, case_LEAK_06_lost_answers_to_writes_are_looked_after) {
+TEST_F(azure_host_create, case_leak_06_lost_answers_to_writes_are_looked_after) {
   for (const char* path :
        {"publicIPAddresses/b1-ip",
         "networkSecurityGroups/b1-nsg",

@@ -57,7 +57,7 @@ protected:
   }
 };
 
-TEST_F(azure_host_life, R40_address_group_interface_machine_are_made_in_this_order) {
+TEST_F(azure_host_life, R40_A22_A23_address_group_interface_machine_are_made_in_this_order) {
   const fake_call call = create();
   ASSERT_EQ(call.code, SAGENT_OK) << call.message;
   EXPECT_THAT(
@@ -178,7 +178,7 @@ TEST_F(azure_host_life, A22_another_generation_under_the_name_is_absent) {
   EXPECT_EQ(state(created), "absent");
 }
 
-TEST_F(azure_host_life, R65_delete_goes_from_machine_to_address_and_leaves_nothing) {
+TEST_F(azure_host_life, R65_R66_delete_goes_from_machine_to_address_and_leaves_nothing) {
   const json created = rent();
   const auto before = azure.log().size();
   const fake_call call = remove(created);
@@ -254,7 +254,7 @@ TEST_F(azure_host_life, F49_a_machine_of_another_generation_is_held_and_nothing_
   EXPECT_THAT(differences(before, snapshot()), IsEmpty());
 }
 
-TEST_F(azure_host_life, case_LEAK_03_a_disk_that_stays_is_deleted_explicitly) {
+TEST_F(azure_host_life, case_leak_03_a_disk_that_stays_is_deleted_explicitly) {
   const json created = rent();
   azure.seed(json::object({{"disks_survive", true}}));
   const fake_call call = remove(created);
@@ -349,7 +349,7 @@ TEST_F(azure_host_life, a_machine_that_cannot_be_read_fails_the_deletion_before_
   EXPECT_EQ(parts_of("b1").size(), 5U);
 }
 
-TEST_F(azure_host_life, case_DEL_03_a_404_without_azures_words_is_no_absence) {
+TEST_F(azure_host_life, case_del_03_a_404_without_azures_words_is_no_absence) {
   const json created = rent();
   for (const char* body :
        {"", "<html>not found</html>", R"({"error":{"code":"SubscriptionNotFound"}})"}) {
@@ -373,7 +373,7 @@ TEST_F(azure_host_life, without_a_record_what_carries_the_tags_is_deleted) {
   EXPECT_EQ(other["resources"].is_object(), true);
 }
 
-TEST_F(azure_host_life, case_DEL_04_without_a_record_a_name_alone_deletes_nothing) {
+TEST_F(azure_host_life, case_del_04_without_a_record_a_name_alone_deletes_nothing) {
   azure.seed(*json::parse(
       R"({"publicIPAddresses":[{"resourceGroup":"hosts","name":"b9-ip","location":"westeurope","sku":{"name":"Standard"},"tags":{"stado_cloud_host":"other"},
           "properties":{"publicIPAllocationMethod":"Static"}}],
@@ -423,7 +423,7 @@ TEST_F(azure_host_life, upper_cased_ids_of_lists_and_records_are_the_same_object
   EXPECT_THAT(parts_of("b1"), IsEmpty());
 }
 
-TEST_F(azure_host_life, case_LEAK_07_list_hosts_follows_every_page) {
+TEST_F(azure_host_life, case_leak_07_list_hosts_follows_every_page) {
   for (const char* name : {"b1", "b2", "b3"}) {
     (void)rent(name);
   }

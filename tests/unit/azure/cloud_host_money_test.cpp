@@ -29,7 +29,7 @@ protected:
   }
 };
 
-TEST_F(azure_host_price, case_PRICE_01_only_the_on_demand_hour_counts_on_every_page) {
+TEST_F(azure_host_price, case_price_01_only_the_on_demand_hour_counts_on_every_page) {
   for (const int page : {3, 100}) {
     prices(R"("hourly":{"Standard_D2s_v5":"0.384"},"page_size":)" + std::to_string(page));
     const fake_call call = price("Standard_D2s_v5", {"westeurope", "North Europe"});
@@ -56,7 +56,7 @@ TEST_F(azure_host_price, any_spelling_of_a_size_is_found_and_the_lists_own_is_to
   EXPECT_EQ(call.emitted[0]["quotes"].size(), 1U);
 }
 
-TEST_F(azure_host_price, case_PRICE_02_zero_and_future_rows_are_no_price) {
+TEST_F(azure_host_price, case_price_02_zero_and_future_rows_are_no_price) {
   const auto row = [](const std::string& price, const std::string& from) {
     return R"({"currencyCode":"USD","tierMinimumUnits":0.0,"retailPrice":)" + price +
            R"(,"unitPrice":0,"armRegionName":"westeurope","location":"EU West","effectiveStartDate":")" +
@@ -201,7 +201,7 @@ TEST_F(azure_host_credit, an_agreement_without_a_credit_api_says_so) {
   );
 }
 
-TEST_F(azure_host_credit, case_PRICE_03_whatever_holds_no_figure_is_refused_with_its_cause) {
+TEST_F(azure_host_credit, case_price_03_whatever_holds_no_figure_is_refused_with_its_cause) {
   billing(customer_agreement);
 
   struct row {
@@ -231,7 +231,7 @@ TEST_F(azure_host_credit, case_PRICE_03_whatever_holds_no_figure_is_refused_with
   }
 }
 
-TEST_F(azure_host_credit, case_PRICE_06_a_billing_credential_that_fails_stops_nothing_else) {
+TEST_F(azure_host_credit, case_price_06_a_billing_credential_that_fails_stops_nothing_else) {
   stored("client_id", "99999999-9999-9999-9999-999999999999");
   EXPECT_EQ(credit().code, SAGENT_E_AUTH);
   const json created = rent();

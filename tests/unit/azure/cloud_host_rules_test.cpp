@@ -308,7 +308,7 @@ TEST(azure_host_rules, R34_whatever_admits_more_or_less_is_not_the_same) {
   }
 }
 
-TEST(azure_host_rules, case_NET_04_denials_that_shadow_are_told_from_those_that_do_not) {
+TEST(azure_host_rules, case_net_04_denials_that_shadow_are_told_from_those_that_do_not) {
   const auto shadows = [](const std::string& properties) {
     return cloud_host::shadowing_rules(
                group_with(

@@ -272,7 +272,7 @@ TEST_F(azure_hosts_over_tls, a_host_lives_and_is_returned) {
   EXPECT_THAT(left(), IsEmpty());
 }
 
-TEST_F(azure_hosts_over_tls, F20_a_policy_at_the_first_object_leaves_nothing) {
+TEST_F(azure_hosts_over_tls, R21_F20_a_policy_at_the_first_object_leaves_nothing) {
   admin(
       "POST",
       "/_emu/seed",
@@ -287,7 +287,7 @@ TEST_F(azure_hosts_over_tls, F20_a_policy_at_the_first_object_leaves_nothing) {
 }
 
 TEST_F(
-    azure_hosts_over_tls, case_LEAK_02_a_machine_that_fails_at_its_end_holds_the_interface_a_while
+    azure_hosts_over_tls, case_leak_02_a_machine_that_fails_at_its_end_holds_the_interface_a_while
 ) {
   ASSERT_EQ(admit()->code, SAGENT_OK);
   faults(
@@ -310,7 +310,7 @@ TEST_F(azure_hosts_over_tls, F29_an_operation_that_never_ends_is_undone) {
   EXPECT_THAT(left(), IsEmpty());
 }
 
-TEST_F(azure_hosts_over_tls, case_LEAK_06_answers_that_are_lost_and_throttling_end_in_one_host) {
+TEST_F(azure_hosts_over_tls, case_leak_06_answers_that_are_lost_and_throttling_end_in_one_host) {
   ASSERT_EQ(admit()->code, SAGENT_OK);
   faults(
       R"({"match":{"method":"PUT","path":"networkInterfaces/b1-nic","times":1},"when":"after","do":"cut"},
@@ -333,7 +333,7 @@ TEST_F(azure_hosts_over_tls, case_LEAK_06_answers_that_are_lost_and_throttling_e
   EXPECT_THAT(left(), IsEmpty());
 }
 
-TEST_F(azure_hosts_over_tls, case_SEC_01_a_certificate_of_nobody_gets_no_secret) {
+TEST_F(azure_hosts_over_tls, case_sec_01_a_certificate_of_nobody_gets_no_secret) {
   const auto elsewhere = make_directory();
   azure_emulator::service other;
   emulators::frame_options options;
