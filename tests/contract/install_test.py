@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs the component `agent` into an empty prefix and starts every command by its Python name.
+"""Installs the component `agent` into an empty prefix and starts every command by its Python name; the same for `stado`.
 
 usage: install_test.py CMAKE BUILD_DIR
 """
@@ -46,6 +46,22 @@ try:
         run = subprocess.run(words, capture_output=True, text=True)
         if run.returncode != 1 or "absent.yaml" not in run.stderr:
             problems.append(f"{unit}: exit {run.returncode}: {run.stdout}{run.stderr}")
+    fleet = os.path.join(prefix, "fleet")
+    subprocess.run([cmake, "--install", build, "--component", "stado", "--prefix", fleet], check=True, stdout=subprocess.DEVNULL)
+    run = subprocess.run([os.path.join(fleet, "bin/stado"), "--help"], capture_output=True, text=True)
+    if run.returncode != 0 or "cloud" not in run.stdout:
+        problems.append(f"stado --help: exit {run.returncode} {run.stdout}{run.stderr}")
+    pages = os.listdir(os.path.join(fleet, "share/man/man1"))
+    if not {"stado.1", "stado-cloud-host.1"} <= set(pages):
+        problems.append(f"manual pages of stado: {pages}")
+    if sum("azure.so" in names for _, _, names in os.walk(fleet)) != 1:
+        problems.append("stado is installed without its plugins")
+    unit = os.path.join(fleet, "lib/systemd/system/stado-coordinator@.service")
+    with open(unit, encoding="utf-8") as f:
+        words = re.search(r"^ExecStart=(.*)$", f.read(), re.M).group(1).split()
+    run = subprocess.run([os.path.join(fleet, "bin", words[0]), *words[1:], "--help"], capture_output=True, text=True)
+    if run.returncode != 0:
+        problems.append(f"{unit}: exit {run.returncode}: {run.stdout}{run.stderr}")
 finally:
     shutil.rmtree(prefix)
 print("\n".join(problems))
