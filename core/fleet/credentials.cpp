@@ -159,8 +159,9 @@ base::result<std::optional<wiped_document>> read_store(const std::string& file) 
 
 // Names, ids and times may be shown; what is left might be a secret.
 bool may_be_secret(std::string_view field) {
-  return !field.ends_with("_id") && !field.ends_with("_at") && !field.starts_with("public_") &&
-         field != "key_type" && field != "fingerprint";
+  return !field.ends_with("_id") && !field.ends_with("_at") && !field.ends_with("_account") &&
+         !field.ends_with("_profile") && !field.starts_with("public_") && field != "key_type" &&
+         field != "fingerprint";
 }
 
 // Also line by line: a key's text is rarely quoted whole.

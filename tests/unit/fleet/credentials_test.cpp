@@ -190,13 +190,13 @@ TEST(credentials, SEC_02_R80_what_was_read_is_scrubbed_from_every_text) {
   const scratch s;
   s.write(
       place,
-      R"({"item":{"client_secret":"s3cr3t-value","tenant_id":"tenant-name","private_key":"-----BEGIN KEY-----\nAAAAbbbbCCCCddddEEEEffff\n-----END KEY-----\n"}})"
+      R"({"item":{"client_secret":"s3cr3t-value","tenant_id":"tenant-name","billing_account":"account-name","private_key":"-----BEGIN KEY-----\nAAAAbbbbCCCCddddEEEEffff\n-----END KEY-----\n"}})"
   );
   ASSERT_TRUE(store_of(s).find("item"));
   const auto scrub = [](std::string_view text) { return base::global_redactor().scrub(text); };
   EXPECT_EQ(scrub("x s3cr3t-value y"), "x *** y");
   EXPECT_EQ(scrub("one line: AAAAbbbbCCCCddddEEEEffff"), "one line: ***");
-  EXPECT_EQ(scrub("tenant-name"), "tenant-name");
+  EXPECT_EQ(scrub("tenant-name of account-name"), "tenant-name of account-name");
 }
 
 TEST(credentials, CONC_03_fifty_processes_that_store_at_once_lose_nothing) {
