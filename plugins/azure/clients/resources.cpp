@@ -144,7 +144,13 @@ base::result<std::vector<base::json>> resources_client::tagged_members(
       "list objects of group " + std::string(group) + " tagged " + std::string(tag)
   );
   if (!all) {
-    return all.error();
+    base::error e = std::move(all).error();
+    if (e.code == base::error_code::not_found) {
+      // A group that is not there says nothing about hosts: the setting may be wrong.
+      e.code = base::error_code::permanent;
+      e.message += "; check the name of the resource group";
+    }
+    return e;
   }
   std::erase_if(*all, [&](const base::json& o) { return tag_of(o, tag).empty(); });
   return all;

@@ -403,6 +403,58 @@ TEST_F(azure_host_life, a_record_that_names_foreign_objects_deletes_nothing) {
   EXPECT_EQ(parts_of("b1").size(), 5U);
 }
 
+TEST_F(azure_host_life, a_group_that_is_not_there_says_nothing_about_hosts) {
+  (void)rent();
+  settings.member_ref("bindings").set("resource_group", "elsewhere");
+  provider.reset();
+  const fake_call listed = run(&provider::list_hosts, json::object({{"tag", "stado_cloud_host"}}));
+  EXPECT_EQ(listed.code, SAGENT_E_PERMANENT) << listed.message;
+  const fake_call gone = run(&provider::delete_host, delete_body("b1", json()));
+  EXPECT_EQ(gone.code, SAGENT_E_PERMANENT) << gone.message;
+  EXPECT_EQ(parts_of("b1").size(), 5U);
+}
+
+TEST_F(azure_host_life, case_price_04_a_disabled_subscription_holds_everything_after_few_requests) {
+  const json created = rent();
+  wire.add(
+      {"DELETE",
+       "",
+       -1,
+       0,
+       false,
+       409,
+       R"({"error":{"code":"ReadOnlyDisabledSubscription","message":"The subscription is disabled and therefore marked as read only."}})",
+       {}}
+  );
+  const auto requests = azure.log().size();
+  const fake_call call = remove(created);
+  ASSERT_EQ(call.code, SAGENT_OK) << call.message;
+  EXPECT_EQ(call.emitted[0]["held"].size(), 5U);
+  EXPECT_THAT(
+      call.emitted[0]["held"][0]["cause"].string_or(""), HasSubstr("ReadOnlyDisabledSubscription")
+  );
+  EXPECT_LE(azure.log().size() - requests, 4U);
+  wire.clear();
+  EXPECT_THAT(remove(created).emitted[0]["held"].items(), IsEmpty());
+}
+
+TEST_F(azure_host_life, a_deletion_that_is_stopped_names_what_was_not_tried) {
+  const json created = rent();
+  prepare = [](fake_call& call) {
+    call.on_checkpoint = [](const json& c) {
+      return c["phase"].string_or("") == "before" && c["kind"].string_or("") == "network-interface"
+                 ? sagent_code{SAGENT_E_CANCELLED}
+                 : sagent_code{SAGENT_OK};
+    };
+  };
+  const fake_call call = remove(created);
+  EXPECT_EQ(call.code, SAGENT_E_CANCELLED);
+  EXPECT_EQ(call.detail["not_removed"].size(), 3U) << call.detail.dump();
+  prepare = {};
+  EXPECT_THAT(remove(created).emitted[0]["held"].items(), IsEmpty());
+  EXPECT_THAT(parts_of("b1"), IsEmpty());
+}
+
 TEST_F(azure_host_life, upper_cased_ids_of_lists_and_records_are_the_same_objects) {
   json created = rent();
   azure.seed(json::object({{"upper_case_groups_in_lists", true}}));
