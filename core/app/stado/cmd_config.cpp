@@ -248,6 +248,26 @@ int run_unset(const invocation& i, const config_options& o) {
   return exit_success;
 }
 
+// A section that is nearly one of ours is a slip of the pen; others belong to providers.
+void warn_of_slips(const invocation& i, const base::json& document) {
+  const std::vector<std::string_view> sections{
+      "schema_version",
+      "providers",
+      "providers_disabled",
+      "storage",
+      "credentials",
+      "api",
+      "cloud_host"};
+  for (const auto& [key, value] : document.members()) {
+    const bool known = std::find(sections.begin(), sections.end(), key) != sections.end();
+    const std::string_view near = known ? "" : base::nearest(key, sections);
+    if (!near.empty() && !key.starts_with("_")) {
+      *i.err << "Warning: '" << key << "' is read by no command; did you mean '" << near << "'?"
+             << std::endl;
+    }
+  }
+}
+
 // A file of its own: its rules alone. The profile in use: also what it leads to on this machine.
 int run_validate(const invocation& i, const config_options& o) {
   fleet::environment env = i.env;
@@ -278,6 +298,7 @@ int run_validate(const invocation& i, const config_options& o) {
   if (const auto store = fleet::credential_store::open(*p, i.where); !store) {
     return report_failure(i, with_context(store.error(), p->file()), false);
   }
+  warn_of_slips(i, p->document());
   *i.out << p->file() << " is valid" << std::endl;
   return exit_success;
 }

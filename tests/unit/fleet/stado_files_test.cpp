@@ -140,6 +140,12 @@ TEST(stado_config, validate_names_file_and_rule) {
   const std::string other = s.write("other.json", "{\"schema_version\": 1}");
   EXPECT_EQ(s.run({"config", "validate", other}).out, other + " is valid\n");
   EXPECT_EQ(s.run({"config", "validate", s.path("none")}).code, 1);
+  const std::string slip = s.write("slip.json", R"({"provders":[],"azure":{},"_api":1,"ap":1})");
+  const ended warned = s.run({"config", "validate", slip});
+  EXPECT_EQ(warned.code, 0);
+  EXPECT_THAT(warned.err, HasSubstr("'provders' is read by no command; did you mean 'providers'?"));
+  EXPECT_THAT(warned.err, Not(HasSubstr("azure")));
+  EXPECT_THAT(warned.err, Not(HasSubstr("_api")));
 }
 
 TEST(stado_config, a_provider_without_a_plugin_is_a_warning_when_it_is_set) {
