@@ -13,6 +13,7 @@
 #include <ctime>
 #include <map>
 #include <sstream>
+#include <thread>
 
 namespace siteagent::fleet {
 namespace {
@@ -502,6 +503,26 @@ TEST_F(kompilator, R112_keep_leaves_the_directory_until_it_is_removed) {
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().code, error_code::invalid) << name;
   }
+}
+
+// The wrapper's own helpers are ended at once then, and must not clean up in its place.
+TEST_F(kompilator, R112_keep_holds_for_programs_that_end_at_once) {
+  std::vector<int> kept(24);
+  {
+    std::vector<std::jthread> clients;
+    for (std::size_t n = 0; n < 6; ++n) {
+      clients.emplace_back([&, n] {
+        kompilator_request r;
+        r.words = {"true"};
+        r.keep = true;
+        for (std::size_t i = n; i < kept.size(); i += 6) {
+          const auto done = run_kompilator(c.hosts(), system_runner(), c.this_machine(), r, {});
+          kept[i] = done && fs::exists(c.home() / ".stado/work/runs" / done->run) ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_THAT(kept, testing::Each(1));
 }
 
 TEST_F(kompilator, a_live_run_is_not_removed_from_under_its_program) {
