@@ -161,7 +161,10 @@ private:
     if (!machine) {
       return machine.error();
     }
-    if (*machine) {
+    const std::string id =
+        *machine ? (**machine).at({"properties", "vmId"}).string_or("") : std::string();
+    const bool other = !host.vm_id.empty() && !base::equals_ignoring_case(id, host.vm_id);
+    if (*machine && !other) {
       base::error e = make_error(
           reason::absent,
           base::error_code::permanent,

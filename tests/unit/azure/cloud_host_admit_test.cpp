@@ -345,6 +345,10 @@ TEST_F(
   const fake_call broken = admit(body);
   EXPECT_NE(broken.code, SAGENT_OK);
   EXPECT_THAT(broken.message, AllOf(HasSubstr("b1"), HasSubstr("b1-nsg"))) << "F22";
+  json of_another = body;
+  of_another.member_ref("hosts").items()[0].set("vm_id", "00000000-0000-0000-0000-000000000009");
+  const fake_call other = admit(of_another);
+  EXPECT_EQ(other.code, SAGENT_OK) << "the machine there is another one: " << other.message;
   lose(compute_id("virtualMachines/b1"));
   const fake_call gone = admit(body);
   ASSERT_EQ(gone.code, SAGENT_OK) << gone.message;
