@@ -3,6 +3,7 @@
 #include "core/base/json.hpp"
 #include "core/fleet/runner.hpp"
 #include "tests/fleet/machine.hpp"
+#include "tests/fleet/schema_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +19,7 @@ using integration::process;
 using integration::temp_dir;
 using integration::write_file;
 using test::machine;
+using test::schema_fault;
 using testing::HasSubstr;
 
 constexpr const char* stado = SITEAGENT_BIN_DIR "/stado";
@@ -65,13 +67,16 @@ TEST_F(stado_host, R107_key_check_opens_the_host_and_says_which) {
   const finished good = run({"fleet", "key", "check", "b1"});
   EXPECT_EQ(good.status, 0) << good.error_output;
   EXPECT_EQ(good.output, m.destination() + ": b1\n");
+  const auto document = json::parse(run({"fleet", "key", "check", "b1", "--json"}).output);
+  ASSERT_TRUE(document);
+  EXPECT_EQ(schema_fault("fleet-key-check", *document), "");
   m.authorize_nobody();
   const finished refused = run({"fleet", "key", "check", "b1", "--json"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(
       refused.error_output, HasSubstr("Error: b1 (" + m.destination() + "): the key was refused")
   );
-  EXPECT_EQ((*json::parse(refused.output))["status"].string(), "error");
+  EXPECT_EQ(schema_fault("error", *json::parse(refused.output)), "");
   m.stop();
   EXPECT_EQ(run({"fleet", "key", "check", "b1"}).status, 69); // a later retry may help
   EXPECT_EQ(run({"fleet", "key", "check", "b2"}).status, 1);  // not registered
@@ -87,7 +92,14 @@ TEST_F(stado_host, R111_enroll_reports_what_it_wrote) {
   EXPECT_EQ((*target)["ssh"].string(), m.destination());
   EXPECT_EQ((*target)["hostnames"].size(), 0U); // a machine named as its target
   EXPECT_EQ((*target)["release_platform"].string(), "linux-amd64");
-  EXPECT_EQ(run({"fleet", "enroll", "b2", "--ssh", m.destination(), "--kind", "vast"}).status, 2);
+  const machine second("b2");
+  const finished key = run({"fleet", "key", "generate", "b2"});
+  second.authorize(key.output.substr(key.output.find("ssh-ed25519")));
+  const finished other = run({"fleet", "enroll", "b2", "--ssh", second.destination(), "--json"});
+  const auto document = json::parse(other.output);
+  ASSERT_TRUE(document) << other.output << other.error_output;
+  EXPECT_EQ(schema_fault("fleet-enroll", *document), "");
+  EXPECT_EQ(run({"fleet", "enroll", "b3", "--ssh", m.destination(), "--kind", "vast"}).status, 2);
   EXPECT_EQ(run({"fleet", "enroll", "b2"}).status, 2);
 }
 
@@ -128,6 +140,7 @@ TEST_F(stado_host, R78_with_json_standard_output_is_one_document) {
   EXPECT_THAT(f.error_output, HasSubstr("out\n"));
   const auto document = json::parse(f.output);
   ASSERT_TRUE(document) << f.output;
+  EXPECT_EQ(schema_fault("host-kompilator", *document), "");
   EXPECT_EQ((*document)["host"].string(), "b1");
   EXPECT_EQ((*document)["status"].integer(), 0);
   EXPECT_EQ((*document)["kept"].boolean(), true);
@@ -137,6 +150,14 @@ TEST_F(stado_host, R78_with_json_standard_output_is_one_document) {
   const finished removed = run({"host", "kompilator", "b1", "--remove", name});
   EXPECT_EQ(removed.status, 0) << removed.error_output;
   EXPECT_EQ(removed.output, "run " + name + " removed from b1\n");
+  const std::string next =
+      (*json::parse(run({"host", "kompilator", "b1", "--json", "--keep", "--", "true"}).output)
+      )["run"]
+          .string_or("");
+  const auto gone =
+      json::parse(run({"host", "kompilator", "b1", "--remove", next, "--json"}).output);
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(schema_fault("host-kompilator-remove", *gone), "");
   EXPECT_EQ(run({"host", "kompilator", "b1", "--remove", name}).status, 1);
 }
 
