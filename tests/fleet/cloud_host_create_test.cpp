@@ -90,7 +90,7 @@ TEST_F(cloud_host_create, T1_R22_R26_R29_R46_makes_a_host_in_nine_steps) {
 }
 
 TEST_F(
-    cloud_host_create, T1_R1_R4_the_registry_gains_the_target_and_the_addresses_and_nothing_else
+    cloud_host_create, T1_R1_R4_R32_the_registry_gains_the_target_and_the_addresses_and_nothing_else
 ) {
   ASSERT_TRUE(rig.create());
   base::json now = rig.registry();
@@ -627,7 +627,7 @@ TEST_F(cloud_host_create, F32_R45_a_host_that_refuses_the_key_is_deleted_again) 
   expect_only_addresses(rig, bytes, keys);
 }
 
-TEST_F(cloud_host_create, F33_A31_an_unsupported_platform_is_deleted_again) {
+TEST_F(cloud_host_create, F33_R44_A31_an_unsupported_platform_is_deleted_again) {
   rig.hosts.shim("b1", "uname", "case \"$1\" in -s) echo Linux;; -m) echo aarch64;; esac");
   const base::error e = failed();
   EXPECT_NE(e.message.find("Linux, aarch64"), std::string::npos) << e.message;

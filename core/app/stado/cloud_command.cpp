@@ -106,6 +106,12 @@ int with_provider(const invocation& i, const cloud_options& o, const context_fun
   });
 }
 
+void end_at_first_signal(const invocation& i) {
+  if (i.nothing_to_undo) {
+    i.nothing_to_undo();
+  }
+}
+
 int report_cloud_failure(const invocation& i, const base::error& e, bool json) {
   static constexpr std::array<std::string_view, 7> members{
       "step", "projected", "credit", "created", "not_removed", "missing", "released"};

@@ -37,6 +37,9 @@ int with_workplace(const invocation& i, bool json, const workplace_function& act
 using context_function = std::function<int(const fleet::cloud_host::context& c, progress& talk)>;
 int with_provider(const invocation& i, const cloud_options& o, const context_function& act);
 
+// Of commands that only read: a provider's reading calls cannot be stopped half way.
+void end_at_first_signal(const invocation& i);
+
 // report_failure with the members of the error's detail that belong to the document.
 int report_cloud_failure(const invocation& i, const base::error& e, bool json);
 

@@ -29,6 +29,7 @@ void add_cloud_check(CLI::App& cloud, chosen_command& chosen) {
   add_cloud_options(*command, *o);
   command->callback([o, &chosen] {
     chosen = [o](const invocation& i) {
+      end_at_first_signal(i);
       return with_workplace(i, o->json, [&](const fleet::cloud_host::workplace& w, progress& talk) {
         const auto report = fleet::cloud_host::check(w, o->provider);
         talk.finish();

@@ -106,6 +106,9 @@ void add_cloud_create(CLI::App& host, chosen_command& chosen) {
   );
   command->callback([o, &chosen] {
     chosen = [o](const invocation& i) {
+      if (o->dry_run) {
+        end_at_first_signal(i);
+      }
       return with_provider(i, *o, [&](const context& c, progress& talk) {
         return o->dry_run ? rehearse(i, *o, c, talk) : create(i, *o, c, talk);
       });

@@ -73,6 +73,7 @@ void add_cloud_list(CLI::App& host, chosen_command& chosen) {
   add_cloud_options(*command, *o);
   command->callback([o, &chosen] {
     chosen = [o](const invocation& i) {
+      end_at_first_signal(i);
       return with_provider(i, *o, [&](const context& c, progress& talk) {
         const auto report = fleet::cloud_host::list(c);
         talk.finish();

@@ -99,6 +99,7 @@ base::result<create_report> creation::run() {
        {&creation::enroll_host, true},
        {&creation::record_host, true},
        {&creation::check_first_boot, false}}};
+  static constexpr int recording = 8;
   auto registry = read_for_create(at_);
   if (!registry) {
     return std::move(registry).error();
@@ -125,6 +126,11 @@ base::result<create_report> creation::run() {
     }
     if (done) {
       done = (this->*steps.at(i).act)();
+    }
+    // A step that could not be stopped half way is still the one that was interrupted. What is
+    // recorded stays.
+    if (done && number < recording && at_.stop.stop_requested()) {
+      done = base::error{.code = base::error_code::cancelled, .message = "stopped"};
     }
     if (!done) {
       return failed(number, std::move(done).error());
