@@ -192,7 +192,7 @@ TEST(check_boot, F38_a_missing_program_is_named_with_the_log) {
   }
 }
 
-TEST(check_boot, SSH_03_reconnects_after_each_loss_within_the_total_time) {
+TEST(check_boot, case_ssh_03_reconnects_after_each_loss_within_the_total_time) {
   base::manual_clock clock;
   int losses = 0;
   scripted_channel c([&](const std::string&, const std::string& words) {
@@ -284,7 +284,7 @@ TEST(check_boot, a_stop_ends_the_wait) {
   EXPECT_EQ(r.error().code, error_code::cancelled);
 }
 
-TEST(check_boot, SSH_03_an_sshd_killed_twice_in_the_middle_of_the_wait) {
+TEST(check_boot, case_ssh_03_an_sshd_killed_twice_in_the_middle_of_the_wait) {
   machine m("b1");
   control c;
   const target host = c.target_of(m);
@@ -315,7 +315,7 @@ TEST(check_boot, SSH_03_an_sshd_killed_twice_in_the_middle_of_the_wait) {
   EXPECT_EQ(r->rustc, "rustc 1.91.1 (ed61e7d7e 2025-11-07)");
 }
 
-TEST(check_boot, SSH_04_leaves_no_waiter_on_the_host) {
+TEST(check_boot, case_ssh_04_leaves_no_waiter_on_the_host) {
   if (!machine::has_own_processes()) {
     GTEST_SKIP() << "without a process table of its own the waiter cannot be told from others";
   }

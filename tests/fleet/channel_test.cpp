@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -141,6 +144,26 @@ TEST(channel, R109_a_recycled_address_has_another_name_and_no_old_pin) {
   m.replace_host_key();
   host.name = "b2";
   EXPECT_TRUE(c.hosts().run_words(host, {"true"}));
+}
+
+TEST(channel, case_sec_03_each_host_has_its_own_pin_and_the_users_file_is_not_touched) {
+  const passwd* me = ::getpwuid(::geteuid());
+  ASSERT_NE(me, nullptr);
+  const std::string users = std::string(me->pw_dir) + "/.ssh/known_hosts";
+  const std::string before = read_file(users);
+  machine m("b1");
+  control c;
+  target host = c.target_of(m);
+  ASSERT_TRUE(c.hosts().run_words(host, {"true"}));
+  ASSERT_TRUE(c.hosts().forget_host_key("b1")); // returned
+  m.replace_host_key();
+  host.name = "b2"; // the next one, at the same address
+  ASSERT_TRUE(c.hosts().run_words(host, {"true"}));
+  m.replace_host_key();
+  const auto swapped = c.hosts().run_words(host, {"true"});
+  ASSERT_FALSE(swapped);
+  EXPECT_THAT(swapped.error().message, HasSubstr("its host key changed"));
+  EXPECT_EQ(read_file(users), before);
 }
 
 TEST(channel, forgetting_one_key_keeps_the_others) {

@@ -121,7 +121,7 @@ TEST(user_data, T11_cloud_inits_own_validator_accepts_it) {
   EXPECT_NE(bad->status, 0);
 }
 
-TEST(user_data, SSH_01_is_far_below_the_smallest_limit_of_a_cloud) {
+TEST(user_data, case_ssh_01_is_far_below_the_smallest_limit_of_a_cloud) {
   EXPECT_LT(render_user_data(std::string(32, 'a'), std::string(2'000, 'k')).size(), 16'384U);
 }
 
@@ -310,7 +310,7 @@ TEST_F(toolchain, every_failure_ends_it_with_a_status) {
   EXPECT_NE(run().status, 0);
 }
 
-TEST_F(toolchain, SSH_05_waits_for_the_package_manager_and_for_the_mirror) {
+TEST_F(toolchain, case_ssh_05_waits_for_the_package_manager_and_for_the_mirror) {
   // The index fails five times, as it does while another holds the lock or a mirror is away.
   shim(
       "apt-get",
@@ -322,7 +322,7 @@ TEST_F(toolchain, SSH_05_waits_for_the_package_manager_and_for_the_mirror) {
   EXPECT_THAT(calls(), HasSubstr("-o DPkg::Lock::Timeout=600"));
 }
 
-TEST_F(toolchain, SSH_05_a_lock_held_for_ever_ends_within_a_bound) {
+TEST_F(toolchain, case_ssh_05_a_lock_held_for_ever_ends_within_a_bound) {
   shim("apt-get", "exit 100");
   const finished f = run();
   EXPECT_NE(f.status, 0);
