@@ -6,12 +6,12 @@
 #include "core/fleet/files.hpp"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <system_error>
 
 namespace siteagent::fleet {
@@ -107,6 +107,10 @@ base::result<void> read_all(const std::string& file, int fd, std::string& into) 
   }
 }
 
+std::string dotted(std::string path, std::string_view key) {
+  return path.append(".").append(key);
+}
+
 base::result<void> check_shape(const std::string& file, const base::json& root) {
   const auto broken = [&](const std::string& why) {
     return base::error{base::error_code::invalid, "the credential store " + file + ": " + why};
@@ -120,7 +124,7 @@ base::result<void> check_shape(const std::string& file, const base::json& root) 
     }
     for (const auto& [field, value] : item.members()) {
       if (!value.string()) {
-        return broken(id + "." + field + " is no text");
+        return broken(dotted(id, field) + " is no text");
       }
     }
   }

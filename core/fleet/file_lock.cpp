@@ -36,6 +36,18 @@ std::string read_holder(int fd) {
   return holder.empty() ? "another process" : holder;
 }
 
+base::error still_held(const std::string& path, const std::string& holder) {
+  return {
+      .code = base::error_code::conflict,
+      .message = path + " is held by " + holder + "; try again when it has ended",
+      .detail = base::json::object({{"held_by", holder}}).dump()};
+}
+
+base::error interrupted(const std::string& path, const std::string& holder) {
+  return {
+      base::error_code::cancelled, "interrupted while waiting for " + path + ", held by " + holder};
+}
+
 base::error cannot_lock(const std::string& path, int number) {
   return {
       .code = base::error_code::permanent,
@@ -45,7 +57,7 @@ base::error cannot_lock(const std::string& path, int number) {
 } // namespace
 
 base::result<file_lock> file_lock::take(
-    const std::string& path, std::string_view what, const waiting& w, std::stop_token stop
+    const std::string& path, std::string_view what, const waiting& w, const std::stop_token& stop
 ) {
   using namespace std::chrono_literals;
   if (auto made = make_directories(directory_of(path)); !made) {
@@ -72,10 +84,7 @@ base::result<file_lock> file_lock::take(
         end - std::chrono::steady_clock::now()
     );
     if (left <= 0ms) {
-      return base::error{
-          .code = base::error_code::conflict,
-          .message = path + " is held by " + holder + "; try again when it has ended",
-          .detail = base::json::object({{"held_by", holder}}).dump()};
+      return still_held(path, holder);
     }
     if (w.on_wait && pause == 2ms) {
       w.on_wait(holder);
@@ -83,9 +92,7 @@ base::result<file_lock> file_lock::take(
     std::unique_lock guard(mutex);
     (void)wake.wait_for(guard, stop, std::min(pause, left), [] { return false; });
     if (stop.stop_requested()) {
-      return base::error{
-          base::error_code::cancelled,
-          "interrupted while waiting for " + path + ", held by " + holder};
+      return interrupted(path, holder);
     }
   }
   const std::string text = holder_text(what);

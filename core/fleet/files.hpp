@@ -49,8 +49,12 @@ public:
 
   // `conflict` naming the holder when the time ran out, also as detail {"held_by":...};
   // `cancelled` when stopped.
-  static base::result<file_lock>
-  take(const std::string& path, std::string_view what, const waiting& w, std::stop_token stop = {});
+  static base::result<file_lock> take(
+      const std::string& path,
+      std::string_view what,
+      const waiting& w,
+      const std::stop_token& stop = {}
+  );
   file_lock(file_lock&& other) noexcept;
   file_lock& operator=(file_lock&& other) noexcept;
   file_lock(const file_lock&) = delete;

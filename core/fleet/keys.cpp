@@ -8,11 +8,11 @@
 #include "core/fleet/transient_files.hpp"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 namespace siteagent::fleet {

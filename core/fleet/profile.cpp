@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 namespace siteagent::fleet {
 
@@ -33,19 +32,24 @@ base::result<base::json> parse_document(const std::string& file, std::string_vie
   if (parsed) {
     return parsed;
   }
-  const std::string& message = parsed.error().message;
-  unsigned line = 0;
-  unsigned column = 0;
-  int length = 0;
+  // "not JSON at line 3, column 5: why" becomes "FILE:3:5: not JSON: why".
+  constexpr std::string_view start = "not JSON at line ";
+  constexpr std::string_view middle = ", column ";
+  const std::string_view message = parsed.error().message;
+  const std::size_t comma = message.find(middle);
+  const std::size_t colon = message.find(": ");
   const bool placed =
-      std::sscanf(message.c_str(), "not JSON at line %u, column %u: %n", &line, &column, &length) ==
-          2 &&
-      length > 0;
-  return base::error{
-      base::error_code::invalid,
-      placed ? file + ":" + std::to_string(line) + ":" + std::to_string(column) +
-                   ": not JSON: " + message.substr(static_cast<std::size_t>(length))
-             : file + ": " + message};
+      message.starts_with(start) && comma < colon && colon != std::string_view::npos;
+  if (!placed) {
+    return with_context(parsed.error(), file);
+  }
+  const std::string_view line = message.substr(start.size(), comma - start.size());
+  const std::size_t after = comma + middle.size();
+  const std::string_view column = message.substr(after, colon - after);
+  std::string placed_message = file;
+  placed_message.append(":").append(line).append(":").append(column);
+  placed_message.append(": not JSON").append(message.substr(colon));
+  return base::error{base::error_code::invalid, placed_message};
 }
 
 base::json value_from(std::string_view text) {

@@ -44,6 +44,13 @@ base::result<std::vector<std::string>> keys_of(std::string_view path) {
   return keys;
 }
 
+base::error in_the_way(const std::string& path, const std::string& key) {
+  return {
+      base::error_code::refused,
+      path + " is no object and cannot hold " + key + "; stado config unset " + path +
+          " removes it"};
+}
+
 // The object that holds the last key; missing ones on the way are made when `make`, else nullptr.
 base::result<base::json*>
 holder_of(base::json& document, const std::vector<std::string>& keys, bool make) {
@@ -57,10 +64,7 @@ holder_of(base::json& document, const std::vector<std::string>& keys, bool make)
     }
     here = next != nullptr ? next : &here->set(keys[n], base::json::object()).member_ref(keys[n]);
     if (!here->is_object()) {
-      return base::error{
-          base::error_code::refused,
-          path + " is no object and cannot hold " + keys[n + 1] + "; stado config unset " + path +
-              " removes it"};
+      return in_the_way(path, keys[n + 1]);
     }
   }
   return here;

@@ -40,6 +40,13 @@ base::result<std::string> bytes_of(const std::string& file, const base::json& do
   return bytes;
 }
 
+base::error lacks_key(const std::string& file, const std::string& key) {
+  return {
+      base::error_code::refused,
+      file + ": the new document lacks '" + key +
+          "', which the stored one has; keep it, whatever it is for"};
+}
+
 base::result<void> refuse_dropped_keys(
     const std::string& file,
     const base::json& before,
@@ -49,10 +56,7 @@ base::result<void> refuse_dropped_keys(
   for (const auto& [key, value] : before.members()) {
     const bool may = std::find(may_drop.begin(), may_drop.end(), key) != may_drop.end();
     if (after.find(key) == nullptr && !may) {
-      return base::error{
-          base::error_code::refused,
-          file + ": the new document lacks '" + key +
-              "', which the stored one has; keep it, whatever it is for"};
+      return lacks_key(file, key);
     }
   }
   return {};

@@ -29,6 +29,10 @@ std::string element(const std::string& path, std::size_t index) {
   return path + "[" + std::to_string(index) + "]";
 }
 
+std::string member(std::string path, std::string_view key) {
+  return path.append(".").append(key);
+}
+
 bool is_text(const base::json& value) {
   return !base::trim(value.string_or("")).empty();
 }
@@ -237,7 +241,7 @@ fault check_cloud_hosts(const base::json& document) {
     return broken(path + ".egress", "is no object");
   }
   for (const auto& [host, record] : egress->members()) {
-    const std::string where = path + ".egress." + host;
+    const std::string where = member(path + ".egress", host);
     if (!is_ip_literal(record["address"].string_or(""))) {
       return broken(where + ".address", "is no IP address");
     }
@@ -258,7 +262,7 @@ fault check_own_notes(const base::json& document) {
     }
     for (const auto& [name, value] : document[key].members()) {
       if (!value.is_object()) {
-        return broken(path + "." + name, "is no object");
+        return broken(member(path, name), "is no object");
       }
     }
   }
