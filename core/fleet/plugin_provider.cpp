@@ -75,6 +75,8 @@ public:
 
   const provider_description& description() const override { return description_; }
 
+  void listen_to(std::stop_token stop) override { stop_ = std::move(stop); }
+
   base::result<std::string> validate_host(const host_place& p) override {
     const auto answer = ask(operation::validate_host, place(p));
     return answer ? read_size(named(operation::validate_host), *answer) : answer.error();
@@ -177,6 +179,9 @@ private:
   }
 
   base::result<std::vector<json>> ask(operation op, json body, how h = {}) {
+    if (!h.stop.stop_possible()) {
+      h.stop = stop_;
+    }
     auto answer = opened_->call(
         op,
         {.target = {}, .body = std::move(body), .idempotency_key = {}, .dry_run = h.dry_run},
@@ -190,6 +195,7 @@ private:
 
   std::shared_ptr<host::instance> opened_; // the instance's owner is this object alone
   const provider_description description_;
+  std::stop_token stop_;
 };
 
 } // namespace

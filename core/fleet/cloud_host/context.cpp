@@ -31,6 +31,7 @@ open_loaded(const workplace& w, const loaded_provider& loaded, bool must_be_enab
   if (!opened) {
     return opened.error();
   }
+  (*opened)->listen_to(w.stop);
   session out{.cloud = std::move(*opened), .at = {}};
   static_cast<workplace&>(out.at) = w;
   out.at.cloud = out.cloud.get();

@@ -105,6 +105,7 @@ base::error creation::interrupted(int step, base::error cause) const {
 // Strictly backwards; one that fails does not keep the others.
 std::vector<held_object> creation::undo(int step, const base::error& cause) {
   is_undoing_ = true;
+  at_.cloud->listen_to(at_.give_up); // the signal that ended the create must not end its undoing
   if (step > 1 && (is_making_begun_ || is_key_minted_)) {
     at_.talk->step("undoing what was made");
   }

@@ -362,6 +362,25 @@ TEST_F(provider_calls, keep_the_plugins_name_before_words_about_the_plugin) {
   EXPECT_EQ(checks.error().message.substr(0, 14), "two-extensions");
 }
 
+// F39: a signal ends what the cloud lets wait, whichever operation it is.
+TEST_F(provider_calls, F39_end_with_the_token_that_is_listened_to) {
+  section(R"("answers":{"price_size":{"quotes":[]},"credit_balance":{"reported":false}})");
+  auto opened = open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  std::stop_source first;
+  (*opened)->listen_to(first.get_token());
+  first.request_stop();
+  const auto prices = (*opened)->price_size("Medium", {"here"});
+  ASSERT_FALSE(prices);
+  EXPECT_EQ(prices.error().code, error_code::cancelled) << prices.error().message;
+  const auto credit = (*opened)->credit_balance();
+  ASSERT_FALSE(credit);
+  EXPECT_EQ(credit.error().code, error_code::cancelled) << credit.error().message;
+  const auto tagged = (*opened)->list_hosts();
+  ASSERT_FALSE(tagged);
+  EXPECT_EQ(tagged.error().code, error_code::cancelled) << tagged.error().message;
+}
+
 // The null provider through the typed interface: the same life as the tool gives it.
 TEST_F(provider_rig, of_the_null_plugin_lives_a_whole_life) {
   home_.write_profile(
