@@ -61,7 +61,7 @@ base::result<void> count(
     const std::optional<base::decimal>& hourly,
     std::string_view where
 ) {
-  if (!hourly) {
+  if (!hourly || hourly->is_negative()) {
     return refused(
         "the hour of cloud host " + std::string(name) + " cannot be read (" + std::string(where) +
         "), so the hourly burn cannot be bounded; write its price there"

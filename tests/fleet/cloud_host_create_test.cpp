@@ -299,6 +299,20 @@ TEST_F(cloud_host_create, R12_what_the_provider_cannot_make_is_refused_before_st
   EXPECT_EQ(rig.cloud.count("price_size"), 0U);
 }
 
+TEST_F(cloud_host_create, SSH_01_a_first_boot_text_that_is_too_long_is_refused_before_any_write) {
+  rig.cloud.says.user_data_max_bytes = 1000;
+  const base::error e = failed();
+  EXPECT_NE(e.message.find("1000"), std::string::npos) << e.message;
+  EXPECT_EQ(detail_of(e)["step"].integer(), 1);
+  EXPECT_TRUE(rig.cloud.calls().empty());
+  expect_untouched(rig, bytes, keys);
+  rig.cloud.says.user_data_max_bytes = 65535;
+  ASSERT_TRUE(rig.create());
+  rig.cloud.says.user_data_max_bytes = rig.cloud.machines["b1"].user_data.size();
+  rig.cloud.address = "127.0.0.8";
+  EXPECT_TRUE(rig.create("b2")); // measured to the byte
+}
+
 // --- step 2 -----------------------------------------------------------------------------------
 
 TEST_F(cloud_host_create, F10_a_price_list_that_cannot_be_read_refuses) {
@@ -425,6 +439,24 @@ TEST_F(cloud_host_create, R117_of_two_creates_sharing_the_registry_each_counts_t
   ) << refused.message;
   EXPECT_EQ(rig.registry()["targets"].size(), 2U);
   EXPECT_EQ(rig.registry().find("cloud_hosts_creating"), nullptr);
+}
+
+TEST_F(cloud_host_create, CONC_01_of_two_creates_of_one_name_one_wins_and_keeps_what_it_made) {
+  fleet_rig other(&rig);
+  other.local_hostname = "control-2";
+  std::barrier both(2);
+  for (fleet_rig* r : {&rig, &other}) {
+    r->cloud.at("credit_balance", [&both] { both.arrive_and_wait(); });
+  }
+  std::optional<base::result<cloud_host::create_report>> second;
+  std::thread thread([&] { second = other.create(); });
+  const auto first = rig.create();
+  thread.join();
+  EXPECT_NE(first.has_value(), second->has_value());
+  const fleet_rig& loser = first ? other : rig;
+  EXPECT_EQ(loser.cloud.count("create_host") + loser.cloud.count("delete_host"), 0U);
+  EXPECT_FALSE(loser.has_key("b1"));
+  EXPECT_TRUE(rig.find("b1")->cloud);
 }
 
 TEST_F(cloud_host_create, R117_the_gate_is_judged_again_before_anything_is_made) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // list: what is declared, what it costs, and what nobody declared.
 #include "core/fleet/cloud_host/list.hpp"
+#include "core/fleet/cloud_host/remove.hpp"
 #include "core/fleet/money.hpp"
 #include "tests/fleet/cloud_host_rig.hpp"
 
@@ -47,6 +48,28 @@ TEST_F(cloud_host_list, A20_other_power_states_are_shown_in_the_clouds_word_and_
   const auto r = list();
   EXPECT_EQ(r.hosts[0].shown_state(), "stopping");
   EXPECT_TRUE(r.burn.is_zero());
+}
+
+TEST_F(cloud_host_list, PRICE_07_a_host_without_a_readable_hour_makes_the_sum_incomplete) {
+  for (const char* hour : {"null", "\"abc\"", "-1"}) {
+    fleet_rig fresh;
+    fresh.declare("b1");
+    fresh.edit_registry([&](base::json& d) {
+      d.member_ref("targets").items()[1].member_ref("cloud").set(
+          "hourly_usd", *base::json::parse(hour)
+      );
+    });
+    const auto r = cloud_host::list(fresh.at());
+    ASSERT_TRUE(r) << hour;
+    EXPECT_TRUE(r->burn.is_zero());
+    EXPECT_EQ(r->without_hour, (std::vector<std::string>{"b1"}));
+    const auto refused = fresh.create("b2"); // and new spending is blocked
+    ASSERT_FALSE(refused) << hour;
+    EXPECT_NE(refused.error().message.find("b1"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(fresh.cloud.count("create_host"), 0U);
+    const auto deleted = cloud_host::remove(fresh.at(), "b1");
+    EXPECT_TRUE(deleted) << deleted.error().message;
+  }
 }
 
 TEST_F(cloud_host_list, R73_carries_the_recorded_addresses) {

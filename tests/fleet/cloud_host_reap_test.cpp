@@ -161,6 +161,26 @@ TEST_F(
   EXPECT_EQ(r.hosts[0].state, "reaped");
 }
 
+TEST_F(cloud_host_reap, DEL_07_a_run_area_that_vanished_is_no_proof_of_idleness) {
+  idle_host();
+  EXPECT_EQ(reap().hosts[0].state, "reapable"); // it had one
+  std::filesystem::remove_all(rig.hosts.work("b1"));
+  const auto r = reap(true);
+  EXPECT_EQ(r.hosts[0].state, "unread");
+  EXPECT_NE(r.hosts[0].cause.find("run area is gone"), std::string::npos);
+  EXPECT_EQ(rig.cloud.count("delete_host"), 0U);
+}
+
+TEST_F(cloud_host_reap, DEL_07_a_run_area_that_is_a_link_is_unread) {
+  idle_host();
+  std::filesystem::rename(rig.hosts.work("b1") / "runs", rig.hosts.work("b1") / "elsewhere");
+  std::filesystem::create_directory_symlink(
+      rig.hosts.work("b1") / "elsewhere", rig.hosts.work("b1") / "runs"
+  );
+  EXPECT_EQ(reap(true).hosts[0].state, "unread");
+  EXPECT_EQ(rig.cloud.count("delete_host"), 0U);
+}
+
 TEST_F(cloud_host_reap, F44_rules_that_cannot_be_written_do_not_keep_hosts_billing) {
   idle_host();
   rig.cloud.fail("admit_addresses", failure(error_code::forbidden, "policy"));

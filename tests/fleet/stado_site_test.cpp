@@ -97,6 +97,23 @@ TEST(stado_site_life, R71_R74_people_get_tables_of_at_most_100_columns) {
   }
 }
 
+TEST(stado_site_life, LEAK_05_A19_A20_a_stopped_machine_is_shown_as_such_and_said_to_bill) {
+  stado_site site;
+  ASSERT_EQ(site.create().code, 0);
+  json objects = site.cloud()["objects"];
+  for (auto& [id, object] : objects.members()) {
+    if (object["kind"].string() == "virtual-machine") {
+      object.set("power", "stopped");
+    }
+  }
+  site.set_cloud("objects", objects);
+  const ended listed = site.run({"cloud", "host", "list", "--provider", "null"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_TRUE(holds(listed.out, "b1: stopped without being deallocated, it still bills"))
+      << listed.out;
+  EXPECT_TRUE(holds(listed.out, "hourly burn of the running ones: 0.00 USD\n")) << listed.out;
+}
+
 TEST(stado_site_life, R51_T8_a_build_keeps_its_host_from_being_reaped_and_an_idle_one_goes) {
   stado_site site;
   machine& rented = *site.waiting[0];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // stado cloud host list
 #include "core/app/stado/cloud_command.hpp"
+#include "core/base/text.hpp"
 #include "core/fleet/cloud_host/list.hpp"
 #include "core/fleet/money.hpp"
 
@@ -57,10 +58,15 @@ void print(const invocation& i, const fleet::cloud_host::list_report& r) {
     for (const listed_row& h : r.hosts) {
       if (h.state == "unread") {
         *i.out << h.name << ": " << h.shown_state() << '\n';
+      } else if (h.state == "stopped") {
+        *i.out << h.name << ": stopped without being deallocated, it still bills\n";
       }
     }
   }
   *i.out << "hourly burn of the running ones: " << fleet::format_money(r.burn) << " USD"
+         << (r.without_hour.empty()
+                 ? std::string()
+                 : " (incomplete: no readable hour of " + base::join(r.without_hour, ", ") + ")")
          << std::endl;
 }
 

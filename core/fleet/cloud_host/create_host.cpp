@@ -14,14 +14,6 @@ base::result<void> creation::make_resources() {
   create_host_request r = host_request(at_, wanted_, report_.egress, group_id_, started_at_);
   r.public_key = key_.public_key;
   r.user_data = render_user_data(at_.bound.login, key_.public_key);
-  if (const std::size_t most = at_.cloud->description().user_data_max_bytes;
-      r.user_data.size() > most) {
-    return base::error{
-        .code = base::error_code::refused,
-        .message = "the first boot's text for " + wanted_.name + " has " +
-                   std::to_string(r.user_data.size()) + " bytes, and the provider takes " +
-                   std::to_string(most)};
-  }
   if (auto written = write_journal(6); !written) {
     return written;
   }

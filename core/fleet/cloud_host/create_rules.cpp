@@ -68,6 +68,22 @@ check_no_other_create(const context& c, const base::json& registry, const std::s
   return refused("cloud host " + (*other)->text() + " is being created; wait for that");
 }
 
+// A key of this type has one length, so the first boot's text can be measured before there is one.
+base::result<void> check_user_data(const context& c, const std::string& name) {
+  constexpr std::size_t key_characters = 68;
+  const std::string key =
+      "ssh-ed25519 " + std::string(key_characters, 'A') + " " + key_item_of(name);
+  const std::size_t size = render_user_data(c.bound.login, key).size();
+  const std::size_t most = c.cloud->description().user_data_max_bytes;
+  if (size > most) {
+    return refused(
+        "the first boot's text for " + name + " has " + std::to_string(size) +
+        " bytes, and the provider takes " + std::to_string(most)
+    );
+  }
+  return {};
+}
+
 } // namespace
 
 std::string computer_name_of(std::string_view name) {
@@ -109,6 +125,9 @@ base::result<std::string>
 check_request(const context& c, const base::json& registry, const create_request& r) {
   if (auto free = check_free(c, registry, r); !free) {
     return free.error();
+  }
+  if (auto fits = check_user_data(c, r.name); !fits) {
+    return fits.error();
   }
   return c.cloud->validate_host(
       {.name = r.name, .location = r.location, .size = r.size, .disk_gb = r.disk_gb}

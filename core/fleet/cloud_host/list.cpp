@@ -142,8 +142,13 @@ base::result<list_report> list(const context& c) {
   for (const target& t : cloud_hosts_of(registry->document, c.id())) {
     report.hosts.push_back(row_of(c, t));
     const listed_row& row = report.hosts.back();
-    if (row.state == "running" && row.hourly) {
+    if (row.state != "running") {
+      continue;
+    }
+    if (row.hourly && !row.hourly->is_negative()) {
       report.burn = report.burn.plus(*row.hourly).value_or(report.burn);
+    } else {
+      report.without_hour.push_back(row.name);
     }
   }
   const auto begun = unfinished_creates(c, registry->document);

@@ -31,8 +31,9 @@ struct listed_row {
 
 struct list_report {
   std::string provider;
-  std::vector<listed_row> hosts; // registered ones first, in the registry's order
-  base::decimal burn;            // of the registered ones that are exactly "running"
+  std::vector<listed_row> hosts;         // registered ones first, in the registry's order
+  std::vector<std::string> without_hour; // running ones that the burn lacks
+  base::decimal burn;                    // of the registered ones that are exactly "running"
   std::map<std::string, egress_record> egress;
 };
 

@@ -8,6 +8,14 @@
 
 namespace siteagent::fleet::cloud_host {
 
+namespace {
+
+std::string area_key(std::string_view vm_id) {
+  return std::string(vm_id) + " area";
+}
+
+} // namespace
+
 readings::readings(const folders& f) : file_(f.state + "/cache/cloud-host-readings.json") {
   const auto text = read_file(file_);
   const auto document = base::json::parse(text ? *text : std::string());
@@ -28,10 +36,19 @@ void readings::note(std::string_view vm_id, base::wall_time t) {
   times_.insert_or_assign(std::string(vm_id), base::to_rfc3339(t));
 }
 
+bool readings::has_had_area(std::string_view vm_id) const {
+  return times_.contains(area_key(vm_id));
+}
+
+void readings::note_area(std::string_view vm_id, base::wall_time t) {
+  times_.insert_or_assign(area_key(vm_id), base::to_rfc3339(t));
+}
+
 void readings::save(const std::vector<std::string>& kept) const {
   base::json document = base::json::object();
   for (const auto& [id, time] : times_) {
-    if (std::find(kept.begin(), kept.end(), id) != kept.end()) {
+    const std::string_view machine = std::string_view(id).substr(0, id.find(' '));
+    if (std::find(kept.begin(), kept.end(), machine) != kept.end()) {
       document.set(id, time);
     }
   }

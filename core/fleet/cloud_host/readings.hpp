@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When each host could last be read: <state>/cache/cloud-host-readings.json. Only for saying how
-// long one that is unread has been standing; losing the file loses nothing else.
+// When each host could last be read, and whether it had a run area then:
+// <state>/cache/cloud-host-readings.json. Losing the file loses nothing that a verb needs.
 #pragma once
 
 #include "core/base/clock.hpp"
@@ -20,6 +20,9 @@ public:
 
   std::optional<base::wall_time> last_of(std::string_view vm_id) const;
   void note(std::string_view vm_id, base::wall_time t);
+  // Has the host ever had a run area? Then one that is missing now is no proof of idleness.
+  bool has_had_area(std::string_view vm_id) const;
+  void note_area(std::string_view vm_id, base::wall_time t);
   // Drops machines that were not noted or kept, and writes when something changed.
   void save(const std::vector<std::string>& kept) const;
 

@@ -45,7 +45,7 @@ read_all(const context& c, const std::vector<target>& hosts) {
 
 class pass {
 public:
-  pass(const context& c, bool apply) : at_(c) {
+  pass(const context& c, bool apply) : at_(c), seen_(c.where) {
     report_.provider = c.id();
     report_.applied = apply;
   }
@@ -64,6 +64,7 @@ private:
   void record_pass() const;
 
   const context& at_;
+  readings seen_;
   reap_report report_;
   base::json registry_;
   std::vector<target> hosts_;
@@ -160,7 +161,6 @@ void pass::readmit() {
 void pass::judge_all() {
   at_.talk->step("reading the hosts");
   const auto answers = read_all(at_, hosts_);
-  readings seen(at_.where);
   std::vector<std::string> machines;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const target& t = hosts_[i];
@@ -168,14 +168,14 @@ void pass::judge_all() {
     reaped_host row = row_of(t, answers[i]);
     if (row.state == "unread") {
       const auto created = base::parse_rfc3339(t.cloud->created_at);
-      const auto last = seen.last_of(t.cloud->vm_id);
+      const auto last = seen_.last_of(t.cloud->vm_id);
       add_cost(row, t, last ? last : created);
     } else {
-      seen.note(t.cloud->vm_id, at_.clock->wall());
+      seen_.note(t.cloud->vm_id, at_.clock->wall());
     }
     report_.hosts.push_back(std::move(row));
   }
-  seen.save(machines);
+  seen_.save(machines);
 }
 
 reaped_host pass::row_of(const target& t, const base::result<host_reading>& reading) {
@@ -194,6 +194,13 @@ reaped_host pass::row_of(const target& t, const base::result<host_reading>& read
     row.state = "unread";
     row.cause = reading.error().message;
     explain_unread(row, t);
+    return row;
+  }
+  if (reading->changed) {
+    seen_.note_area(t.cloud->vm_id, at_.clock->wall());
+  } else if (seen_.has_had_area(t.cloud->vm_id)) {
+    row.state = "unread";
+    row.cause = "its run area is gone, so what ran there last cannot be told";
     return row;
   }
   const judgement j = judge(*t.cloud, *reading, at_.clock->wall(), at_.limits.boot);
