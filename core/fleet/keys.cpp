@@ -92,12 +92,10 @@ run_keygen(runner& programs, const std::string& item, std::vector<std::string> w
   return std::move(done->output);
 }
 
-// The file that stands for every key of the store: for recovery.
-base::result<std::string> check_override(const std::string& path) {
+// A private key of the operator's own: `what` begins the complaint.
+base::result<std::string> check_own_file(const std::string& path, const std::string& what) {
   const auto refuse = [&](const std::string& why) {
-    return base::error{
-        base::error_code::refused,
-        std::string(override_variable) + " is '" + path + "', which " + why};
+    return base::error{base::error_code::refused, what + " '" + path + "', which " + why};
   };
   if (!path.starts_with('/')) {
     return refuse("is no absolute path");
@@ -157,23 +155,65 @@ base::result<credential_item> fleet_keys::make_pair(const std::string& item) con
   if (!private_half || !public_half) {
     return failed(item, (private_half ? public_half : private_half).error().message);
   }
-  credential_item made;
-  made.kind = "key-pair";
-  made.fields.emplace("private_key", base::secret(*private_half));
+  auto item_made = item_of(item, pair.path, *private_half, *public_half);
   explicit_bzero(private_half->data(), private_half->size());
-  made.fields.emplace("public_key", base::secret(base::trim(*public_half)));
+  return item_made;
+}
+
+base::result<credential_item> fleet_keys::item_of(
+    const std::string& item,
+    const std::string& path,
+    std::string_view private_half,
+    std::string_view public_half
+) const {
   // "256 SHA256:... comment (ED25519)"
-  const auto told = run_keygen(*programs_, item, {"-l", "-E", "sha256", "-f", pair.path + ".pub"});
+  const auto told = run_keygen(*programs_, item, {"-l", "-E", "sha256", "-f", path + ".pub"});
   if (!told) {
     return told.error();
   }
   const std::vector<std::string_view> words = base::split(base::trim(*told), ' ');
-  if (words.size() < 3 || !words[1].starts_with("SHA256:") || words.back() != "(ED25519)") {
+  if (words.size() < 3 || !words[1].starts_with("SHA256:") || !words.back().starts_with('(') ||
+      !words.back().ends_with(')')) {
     return failed(item, "ssh-keygen -l printed '" + std::string(base::trim(*told)) + "'");
   }
-  made.fields.emplace("key_type", base::secret("ED25519"));
+  credential_item made;
+  made.kind = "key-pair";
+  made.fields.emplace("private_key", base::secret(private_half));
+  made.fields.emplace("public_key", base::secret(base::trim(public_half)));
+  made.fields.emplace("key_type", base::secret(words.back().substr(1, words.back().size() - 2)));
   made.fields.emplace("fingerprint", base::secret(words[1]));
   made.fields.emplace("added_at", base::secret(base::to_rfc3339(clock_->wall())));
+  return made;
+}
+
+base::result<credential_item>
+fleet_keys::item_of_file(const std::string& item, const std::string& file) const {
+  auto checked = check_own_file(file, "the private key is");
+  if (!checked) {
+    return std::move(checked).error();
+  }
+  auto private_half = read_file(file);
+  if (!private_half) {
+    return std::move(private_half).error();
+  }
+  // Copied, so that the public half can stand beside it whatever lies in that folder.
+  auto path = write_transient_file(where_.state, "pair", *private_half);
+  if (!path) {
+    return std::move(path).error();
+  }
+  const transient_pair pair(*path);
+  const auto public_half = run_keygen(*programs_, item, {"-y", "-P", "", "-f", pair.path});
+  if (!public_half) {
+    return with_context(
+        public_half.error(), "'" + file + "' is no private key without a passphrase"
+    );
+  }
+  const std::string line = without_comment(*public_half) + " " + item + "\n";
+  if (auto written = replace_file(pair.path + ".pub", line, mode_t{0600}); !written) {
+    return std::move(written).error();
+  }
+  auto made = item_of(item, pair.path, *private_half, line);
+  explicit_bzero(private_half->data(), private_half->size());
   return made;
 }
 
@@ -224,14 +264,25 @@ base::result<fleet_key> fleet_keys::generate(std::string_view target) const {
   if (auto named = check_target(target); !named) {
     return std::move(named).error();
   }
+  return keep(target, make_pair(key_item_of(target)));
+}
+
+base::result<fleet_key> fleet_keys::add(std::string_view target, const std::string& file) const {
+  if (auto named = check_target(target); !named) {
+    return std::move(named).error();
+  }
+  return keep(target, item_of_file(key_item_of(target), file));
+}
+
+base::result<fleet_key>
+fleet_keys::keep(std::string_view target, const base::result<credential_item>& made) const {
+  if (!made) {
+    return made.error();
+  }
   const std::string item = key_item_of(target);
   const auto before = store_.find(item);
   if (!before) {
     return before.error();
-  }
-  const auto made = make_pair(item);
-  if (!made) {
-    return made.error();
   }
   if (auto put = store_.put(item, *made); !put) {
     return std::move(put).error();
@@ -285,7 +336,8 @@ base::result<std::vector<fleet_key>> fleet_keys::list() const {
 base::result<std::shared_ptr<const key_file>> fleet_keys::private_key_file(std::string_view target
 ) const {
   if (const auto chosen = env_(override_variable)) {
-    auto path = check_override(*chosen);
+    // Stands for every key of the store: for recovery.
+    auto path = check_own_file(*chosen, std::string(override_variable) + " is");
     if (!path) {
       return std::move(path).error();
     }

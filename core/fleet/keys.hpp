@@ -62,6 +62,10 @@ public:
   // Replaces an existing item. The public half is read back through the reader the channel uses and
   // must match: `permanent` naming the item otherwise, and the item is put back as it was.
   base::result<fleet_key> generate(std::string_view target) const;
+  // Stores a key that is there already, of any type ssh-keygen reads: `file` is absolute, regular,
+  // owner-only (`refused` otherwise) and without a passphrase (`permanent`). Replaces and reads
+  // back as generate does; the file stays.
+  base::result<fleet_key> add(std::string_view target, const std::string& file) const;
   // nullopt: none. For a create to put back what it replaced (restore with nullopt removes).
   base::result<std::optional<credential_item>> stored(std::string_view target) const;
   base::result<void>
@@ -75,6 +79,16 @@ public:
 
 private:
   base::result<credential_item> make_pair(const std::string& item) const;
+  base::result<credential_item>
+  item_of_file(const std::string& item, const std::string& file) const;
+  base::result<credential_item> item_of(
+      const std::string& item,
+      const std::string& path,
+      std::string_view private_half,
+      std::string_view public_half
+  ) const;
+  base::result<fleet_key>
+  keep(std::string_view target, const base::result<credential_item>& made) const;
   base::result<void> read_back(const std::string& item, const std::string& public_key) const;
   base::result<std::shared_ptr<const key_file>> write_out(const std::string& item) const;
 

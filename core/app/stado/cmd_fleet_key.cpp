@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -14,6 +15,7 @@ namespace {
 
 struct key_options {
   std::string target;
+  std::string file;
   bool json = false;
 };
 
@@ -38,12 +40,14 @@ base::json to_json(const fleet::fleet_key& key) {
   );
 }
 
-int run_generate(const invocation& i, const key_options& o) {
+// `generate` or, with a file, `add`.
+int run_store(const invocation& i, const key_options& o) {
   const auto keys = open_keys(i);
   if (!keys) {
     return report_failure(i, keys.error(), o.json);
   }
-  const auto key = keys->generate(o.target);
+  const auto key = o.file.empty() ? keys->generate(o.target)
+                                  : keys->add(o.target, std::filesystem::absolute(o.file).string());
   if (!key) {
     return report_failure(i, key.error(), o.json);
   }
@@ -137,9 +141,19 @@ void add_fleet_commands(CLI::App& app, chosen_command& chosen) {
           chosen,
           "generate",
           "Make an ed25519 key and store it; replaces the one that is there",
-          run_generate,
+          run_store,
           options)
   );
+  CLI::App& added =
+      add(key,
+          chosen,
+          "add",
+          "Store a private key that is there already; replaces the stored one",
+          run_store,
+          options);
+  target(added);
+  added.add_option("FILE", options->file, "The private key: owner-only, without a passphrase")
+      ->required();
   add(key, chosen, "ls", "List the stored keys", run_list, options);
   target(add(key, chosen, "rm", "Remove a stored key", run_remove, options));
   add_fleet_key_check_command(key, chosen);

@@ -126,6 +126,51 @@ TEST(keys, R107_a_second_key_replaces_the_first) {
   EXPECT_EQ(list->front().fingerprint, second->fingerprint);
 }
 
+// A key that somebody made, in the test's folder.
+std::string own_key(const scratch& s, const std::string& passphrase = "") {
+  command c;
+  const std::string path = s.path("own");
+  c.argv = {"ssh-keygen", "-q", "-t", "ecdsa", "-N", passphrase, "-C", "mine", "-f", path};
+  EXPECT_EQ(system_runner().run(c)->status, 0);
+  return path;
+}
+
+TEST(keys, add_stores_a_key_that_is_there_already) {
+  const scratch s;
+  const fleet_keys keys = keys_of(s);
+  const std::string file = own_key(s);
+  std::filesystem::remove(file + ".pub");
+  const auto key = keys.add("build-host", file);
+  ASSERT_TRUE(key) << key.error().message;
+  EXPECT_EQ(key->key_type, "ECDSA");
+  EXPECT_THAT(key->public_key, StartsWith("ecdsa-sha2-nistp256 AAAA"));
+  EXPECT_TRUE(key->public_key.ends_with(" stado-ssh-build-host"));
+  EXPECT_EQ(keys.list()->size(), 1U);
+  EXPECT_TRUE(keys.private_key_file("build-host"));
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_THAT(transient_files(s), IsEmpty());
+}
+
+TEST(keys, add_refuses_what_is_no_key_of_its_owner_alone) {
+  const scratch s;
+  const fleet_keys keys = keys_of(s);
+  const auto old = keys.generate("b1");
+  const std::string file = own_key(s, "a passphrase");
+  const auto locked = keys.add("b1", file);
+  ASSERT_FALSE(locked);
+  EXPECT_THAT(locked.error().message, HasSubstr("is no private key without a passphrase"));
+  std::filesystem::permissions(file, std::filesystem::perms(0640));
+  EXPECT_THAT(keys.add("b1", file).error().message, HasSubstr("others than you can reach"));
+  std::filesystem::create_symlink(file, s.path("link"));
+  EXPECT_FALSE(keys.add("b1", s.path("link")));
+  EXPECT_FALSE(keys.add("b1", s.path("absent")));
+  EXPECT_FALSE(keys.add("b1", "own"));
+  EXPECT_FALSE(keys.add("B 1", file));
+  ASSERT_EQ(keys.list()->size(), 1U);
+  EXPECT_EQ(keys.list()->front().fingerprint, old->fingerprint);
+  EXPECT_THAT(transient_files(s), IsEmpty());
+}
+
 TEST(keys, F24_a_key_that_reads_back_as_another_one_is_refused_and_the_old_one_put_back) {
   const scratch s;
   listening_runner programs;
