@@ -8,7 +8,7 @@ import re
 import sys
 
 page, tests, listed = sys.argv[1:]
-areas = "LEAK HANG THR NAME IMG NET CRED SEC CRASH DEL CONC USE TIME ORD EVT CONF SSH".split()
+areas = "LEAK HANG THR NAME IMG NET CRED SEC CRASH DEL CONC USE TIME ORD EVT CONF SSH PRICE".split()
 
 rows = {}
 with open(page, encoding="utf-8") as f:
