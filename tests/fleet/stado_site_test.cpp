@@ -12,8 +12,8 @@
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace siteagent::fleet::test {
@@ -518,13 +518,24 @@ public:
   }
 
 private:
+  // Not a stream: those throw when the process goes while it is being read.
+  static std::string arguments_of(const std::string& file) {
+    std::string text(64U << 10U, '\0');
+    const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    const auto length = fd < 0 ? 0 : ::read(fd, text.data(), text.size());
+    if (fd >= 0) {
+      ::close(fd);
+    }
+    text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+    return text;
+  }
+
   void look() {
     std::error_code gone;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
       const std::string name = entry.path().filename().string();
       if (name.find_first_not_of("0123456789") == std::string::npos) {
-        std::ifstream in(entry.path() / "cmdline");
-        seen_.insert({std::istreambuf_iterator<char>(in), {}});
+        seen_.insert(arguments_of(entry.path() / "cmdline"));
       }
     }
   }
