@@ -82,7 +82,8 @@ public:
 };
 
 // Is that target this machine: its name or one of its hostnames, short or full, without regard to
-// case? Such a target is reached without ssh, whatever its destination is.
+// case? Such a target is reached without ssh, whatever its destination is. A cloud host is known by
+// its name only: its hostnames are what it said of itself.
 bool is_this_machine(const target& host, std::string_view local_hostname);
 
 // Over the system's ssh. Pins live in <state>/known_hosts; a cloud host whose registry entry has a

@@ -67,6 +67,14 @@ result<std::string> release_platform_of(const std::string& host, const probed_ho
   );
 }
 
+// The answer goes into the registry and onto terminals: nothing but what names are made of.
+bool is_host_name(std::string_view name) {
+  constexpr std::size_t longest = 253;
+  return !name.empty() && name.size() <= longest &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") ==
+             std::string_view::npos;
+}
+
 bool may_pass(const error& e) {
   return e.code == error_code::transient || e.code == error_code::deadline;
 }
@@ -110,7 +118,7 @@ result<probed_host> probe_host(channel& c, const target& host, std::stop_token s
     return hostname.error();
   }
   h.hostname = normalized_hostname(*hostname);
-  if (h.hostname.empty()) {
+  if (!is_host_name(h.hostname)) {
     return refusal(host.name + ": its host name \"" + printable(*hostname, 80) + "\" is none");
   }
   auto os = ask_line(c, host, {"uname", "-s"}, stop);

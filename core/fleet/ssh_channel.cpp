@@ -355,10 +355,13 @@ bool is_this_machine(const target& host, std::string_view local_hostname) {
   if (local_hostname.empty()) {
     return false;
   }
+  // A rented machine that calls itself by this one's name must not have its programs run here.
+  const bool is_believed = !host.cloud;
   return names_host(host.name, local_hostname) ||
-         std::any_of(host.hostnames.begin(), host.hostnames.end(), [&](const std::string& name) {
-           return names_host(name, local_hostname);
-         });
+         (is_believed &&
+          std::any_of(host.hostnames.begin(), host.hostnames.end(), [&](const std::string& name) {
+            return names_host(name, local_hostname);
+          }));
 }
 
 std::unique_ptr<channel> make_ssh_channel(

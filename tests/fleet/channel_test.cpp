@@ -276,6 +276,9 @@ TEST(channel, knows_this_machine_by_its_names) {
   EXPECT_TRUE(is_this_machine(t, "mac"));
   EXPECT_TRUE(is_this_machine(t, "Mac.Example.org"));
   EXPECT_FALSE(is_this_machine(t, "mac.example.com"));
+  t.cloud.emplace(); // what a rented machine says of itself
+  EXPECT_FALSE(is_this_machine(t, "mac"));
+  EXPECT_TRUE(is_this_machine(t, "other"));
 }
 
 TEST(channel, refuses_what_it_cannot_reach_at_all) {

@@ -83,6 +83,10 @@ TEST(probe_host, R111_asks_three_commands_and_knows_the_platforms) {
            row{"", "Linux\n", "x86_64\n", "", "hostname printed \"\" instead of one line"},
            row{"a\nb\n", "Linux\n", "x86_64\n", "", "printed \"a\\nb\" instead of one line"},
            row{"a b\n", "Linux\n", "x86_64\n", "", "its host name \"a b\" is none"},
+           row{"$(reboot)\n", "Linux\n", "x86_64\n", "", "its host name \"$(reboot)\" is none"},
+           row{"b1\x1b[31m\n", "Linux\n", "x86_64\n", "", "its host name \"b1\\x1b[31m\" is none"},
+           row{"b\xff\n", "Linux\n", "x86_64\n", "", "is none"},
+           row{std::string(254, 'a'), "Linux\n", "x86_64\n", "", "is none"},
            row{"b1\n", "", "x86_64\n", "", "uname -s printed"},
        }) {
     scripted_channel c([&](const std::string&, const std::string& words) {
