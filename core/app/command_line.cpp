@@ -148,6 +148,7 @@ void add_plugin_directories(CLI::App& app, command_line& made) {
          "Load plugins from here instead of the system's folders; may be repeated"
   )
       ->expected(1)
+      ->allow_extra_args(false) // else it takes what stands behind its value, "--" too
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("DIR");
 }
@@ -229,6 +230,7 @@ void describe_history(CLI::App& app, command_line& made) {
   );
   app.add_option("--resource-backend-id", h.backend_ids, "Only this resource; may be repeated")
       ->expected(1)
+      ->allow_extra_args(false) // else it takes what stands behind its value, "--" too
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("ID");
 }

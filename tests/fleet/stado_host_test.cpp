@@ -120,6 +120,30 @@ TEST_F(stado_host, words_behind_the_dashes_are_the_programs) {
   EXPECT_EQ(f.output, "--json config --keep -h --plugin-dir\n");
 }
 
+TEST_F(stado_host, words_behind_the_dashes_are_the_programs_after_a_repeated_option_too) {
+  const finished f = run(
+      {"host",
+       "kompilator",
+       "b1",
+       "--plugin-dir",
+       home.path().string(),
+       "--fetch",
+       "a:" + home.file("a"),
+       "--fetch",
+       "b:" + home.file("b"),
+       "--",
+       "sh",
+       "-c",
+       "echo \"$0 $1\"; touch a b",
+       "--fetch",
+       "c"}
+  );
+  EXPECT_EQ(f.status, 0) << f.error_output;
+  EXPECT_EQ(f.output, "--fetch c\n");
+  EXPECT_TRUE(fs::exists(home.file("a")));
+  EXPECT_TRUE(fs::exists(home.file("b")));
+}
+
 TEST_F(stado_host, R78_with_json_standard_output_is_one_document) {
   write_file(home.file("input"), "x");
   const finished f = run(

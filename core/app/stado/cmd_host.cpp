@@ -179,6 +179,7 @@ void add_host_commands(CLI::App& app, chosen_command& chosen) {
       ->type_name("REV");
   sub.add_option("--fetch", o->fetches, "Bring a file or folder back; may be repeated")
       ->expected(1)
+      ->allow_extra_args(false) // else it takes what stands behind its value, "--" too
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("REMOTE[:LOCAL]");
   CLI::Option* keep = sub.add_flag("--keep", o->keep, "Leave the run's directory on the host");

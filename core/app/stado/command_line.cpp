@@ -52,6 +52,7 @@ void describe(CLI::App& app, std::vector<std::string>& plugin_directories) {
          "every command"
   )
       ->expected(1)
+      ->allow_extra_args(false) // else it takes what stands behind its value, "--" too
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("DIR");
 }
