@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace siteagent::fleet::test {
 
 namespace {
@@ -144,6 +146,31 @@ TEST(judge_host, R53_a_time_of_creation_that_is_none_is_never_guessed) {
   host_reading reading;
   reading.now = here;
   EXPECT_EQ(judge(cloud, reading, at(here)).state, "unread");
+}
+
+// Somebody's slip in the registry must not cost a host.
+TEST(judge_host, R56_a_limit_that_is_none_is_never_past) {
+  struct limit {
+    std::int64_t minutes;
+    const char* state;
+  };
+
+  cloud_declaration cloud;
+  cloud.created_at = base::to_rfc3339(at(here - 90 * minute));
+  host_reading reading;
+  reading.now = here;
+  for (const limit& l : {
+           limit{0, "unread"},
+           limit{-1, "unread"},
+           limit{std::numeric_limits<std::int64_t>::min(), "unread"},
+           limit{std::numeric_limits<std::int64_t>::max(), "idle"},
+           limit{std::numeric_limits<std::int64_t>::max() / 59, "idle"},
+           limit{90, "idle"},
+           limit{89, "reapable"},
+       }) {
+    cloud.idle_minutes = l.minutes;
+    EXPECT_EQ(judge(cloud, reading, at(here)).state, l.state) << l.minutes;
+  }
 }
 
 } // namespace

@@ -191,7 +191,9 @@ base::result<admitted_location> place_in(const admission& a, std::string_view lo
 }
 
 void warn_without_reaper(const context& c, const base::json& registry, std::int64_t idle_minutes) {
-  const auto bound = std::max(std::chrono::minutes(idle_minutes), std::chrono::minutes(60));
+  constexpr std::int64_t hour = 60;
+  constexpr std::int64_t year = 366 * 24 * hour; // a time must hold it
+  const std::chrono::minutes bound(std::clamp(idle_minutes, hour, year));
   const auto last = last_applied_pass(registry, c.id());
   if (last && c.clock->wall() - *last <= bound) {
     return;

@@ -64,6 +64,11 @@ judgement judge(
     out.cause = busy_cause(reading);
     return out;
   }
+  if (cloud.idle_minutes < 1) {
+    out.state = "unread"; // a slip in the registry must not return a host
+    out.cause = "cloud.idle_minutes is no whole number from 1 on";
+    return out;
+  }
   const std::int64_t here =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   const std::int64_t skew = reading.now - here;
@@ -93,7 +98,11 @@ judgement judge(
     out.since = rfc3339_of(*created);
   }
   out.idle_seconds = std::max<std::int64_t>(idle, 0);
-  out.state = *out.idle_seconds > 60 * cloud.idle_minutes ? "reapable" : "idle";
+  // Whole minutes first: a huge number of them has no seconds.
+  const std::int64_t past = *out.idle_seconds / 60;
+  const bool is_past =
+      past > cloud.idle_minutes || (past == cloud.idle_minutes && *out.idle_seconds % 60 > 0);
+  out.state = is_past ? "reapable" : "idle";
   return out;
 }
 
