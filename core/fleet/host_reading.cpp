@@ -60,8 +60,9 @@ private:
     if (key == "changed" && value == "none") {
       return first_time(has_changed_);
     }
+    constexpr std::int64_t end_of_9999 = 253'402'300'799; // times beyond it have no text
     const auto number = count_of(value);
-    if (!number) {
+    if (!number || *number > end_of_9999) {
       return false;
     }
     if (key == "now") {

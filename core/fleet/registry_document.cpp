@@ -22,7 +22,7 @@ std::string text_of(const base::json& value, std::string_view key) {
 
 cloud_declaration declaration_of(const base::json& cloud) {
   cloud_declaration c;
-  c.provider = text_of(cloud, "provider");
+  c.provider = base::to_lower(base::trim(text_of(cloud, "provider")));
   c.location = text_of(cloud, "location");
   c.size = text_of(cloud, "size");
   c.disk_gb = cloud["disk_gb"].integer().value_or(0);

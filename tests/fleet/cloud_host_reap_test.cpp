@@ -361,6 +361,10 @@ TEST(cloud_host_coordinator, its_entry_is_the_named_one_or_the_single_active_one
   EXPECT_EQ(only->interval, std::chrono::seconds(15)); // the minimum
   EXPECT_EQ(cloud_host::find_coordinator(document, "b")->interval, std::chrono::seconds(60));
   EXPECT_FALSE(cloud_host::find_coordinator(document, "c"));
+  const auto endless =
+      *base::json::parse(R"({"coordinators":[{"name":"a","interval_seconds":9223372036854775807}]})"
+      );
+  EXPECT_EQ(cloud_host::find_coordinator(endless)->interval, std::chrono::hours(24));
   EXPECT_FALSE(cloud_host::find_coordinator(*base::json::parse("{}")));
 }
 

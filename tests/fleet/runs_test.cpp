@@ -86,6 +86,7 @@ TEST(host_reading, R56_any_doubt_is_an_error) {
            line("now 100") + whole,
            line("now -1") + line("changed none") + line("end"),
            line("end"),
+           line("now 9223372036854775807") + whole.substr(line("now 100").size()),
            line("surprise 1") + whole,
            line("run ab sleeping") + whole,
            line("process gcc 1") + whole,

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view prefix = "cloud-host reaper: ";
 constexpr std::chrono::seconds shortest_interval{15};
+constexpr std::chrono::seconds longest_interval{std::chrono::hours(24)};
 
 // Stops with the outer token, or when its time is over.
 class bounded_stop {
@@ -116,7 +117,8 @@ find_coordinator(const base::json& registry, std::string_view name) {
   coordinator_entry out;
   out.name = (*found.front())["name"].string_or("");
   if (const auto seconds = (*found.front())["interval_seconds"].integer()) {
-    out.interval = std::max(shortest_interval, std::chrono::seconds(*seconds));
+    // A number from a registry: one that no clock can hold would come due at once, and for ever.
+    out.interval = std::clamp(std::chrono::seconds(*seconds), shortest_interval, longest_interval);
   }
   return out;
 }

@@ -40,6 +40,13 @@ TEST(registry_document, A4_each_provider_sees_its_own_hosts) {
   EXPECT_TRUE(cloud_hosts_of(document, "other").empty());
 }
 
+// Written by hand; a host that no verb takes for its own would never be returned.
+TEST(registry_document, R90_names_of_providers_are_compared_trimmed_and_in_lower_case) {
+  base::json document = sample();
+  document.member_ref("targets").items()[1].member_ref("cloud").set("provider", " NULL ");
+  EXPECT_EQ(cloud_hosts_of(document, "null").size(), 1U);
+}
+
 TEST(registry_document, R46_a_declaration_is_written_as_it_is_read) {
   const auto host = find_target(sample(), "b1");
   EXPECT_EQ(to_json(*host->cloud).dump(), sample()["targets"][1]["cloud"].dump());
