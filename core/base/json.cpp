@@ -286,6 +286,11 @@ result<json> json::parse(std::string_view text, json_limits limits) {
     return base::error{
         error_code::invalid, "not JSON at " + position(text, done.Offset()) + ": " + why};
   }
+  // The reader takes one for the end of the text; what stands behind it must not be lost unseen.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return base::error{
+        error_code::invalid, "not JSON at " + position(text, nul) + ": a byte of value 0"};
+  }
   return std::move(b.root);
 }
 

@@ -62,6 +62,9 @@ TEST(json, refuses_broken_documents_and_says_where) {
     ASSERT_FALSE(v) << c.text;
     EXPECT_NE(v.error().message.find(c.why), std::string::npos) << v.error().message;
   }
+  const auto v = json::parse(std::string_view("{}\0{\"lost\":1}", 13));
+  ASSERT_FALSE(v) << "what stands behind a byte of value 0 must not be lost unseen";
+  EXPECT_NE(v.error().message.find("line 1"), std::string::npos) << v.error().message;
 }
 
 TEST(json, limits_depth_and_elements_instead_of_crashing) {
