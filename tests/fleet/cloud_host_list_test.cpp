@@ -136,7 +136,7 @@ TEST_F(cloud_host_list, F41_creates_that_run_or_were_killed_are_shown) {
            .location = "here",
            .size = "Medium",
            .hourly = base::decimal(1),
-           .started_at = base::to_rfc3339(rig.clock.wall() - ago),
+           .started_at = base::to_rfc3339(rig.clock.wall() - ago, true),
            .by = "other pid 1 start 2 boot 3"}
       );
     };
@@ -146,6 +146,7 @@ TEST_F(cloud_host_list, F41_creates_that_run_or_were_killed_are_shown) {
   const auto r = list();
   ASSERT_EQ(r.hosts.size(), 2U);
   EXPECT_EQ(r.hosts[0].state, "creating");
+  EXPECT_EQ(r.hosts[0].created_at, base::to_rfc3339(rig.clock.wall())); // whole seconds
   EXPECT_EQ(r.hosts[1].state, "interrupted");
   EXPECT_TRUE(rig.talk.has_warned_of("stado cloud host delete old --provider fake"));
   EXPECT_FALSE(rig.talk.has_warned_of("delete young"));

@@ -34,6 +34,12 @@ listed_row row_of(const context& c, const target& t) {
   return row;
 }
 
+// Whole seconds, as every time that is shown.
+std::string whole_seconds(const std::string& text) {
+  const auto t = base::parse_rfc3339(text);
+  return t ? base::to_rfc3339(*t) : text;
+}
+
 listed_row row_of(const unfinished& u) {
   listed_row row;
   row.name = u.name;
@@ -41,7 +47,7 @@ listed_row row_of(const unfinished& u) {
   row.location = u.location;
   row.size = u.size;
   row.hourly = u.hourly;
-  row.created_at = u.started_at;
+  row.created_at = whole_seconds(u.started_at);
   row.is_registered = false;
   return row;
 }
@@ -52,7 +58,7 @@ listed_row row_of(const listed_host& l) {
   row.state = "unregistered";
   row.power = l.state;
   row.location = l.location;
-  row.created_at = l.created_at;
+  row.created_at = whole_seconds(l.created_at);
   row.is_registered = false;
   return row;
 }
