@@ -356,6 +356,34 @@ TEST_F(cloud_host_create, the_journal_names_every_object_before_the_next_is_begu
   EXPECT_EQ(seen, (std::vector<std::size_t>{0}));
 }
 
+TEST_F(cloud_host_create, F40_F41_a_write_is_in_the_journal_before_it_leaves_and_when_it_is_done) {
+  const journal files(rig.at().where);
+  rig.cloud.at("put virtual-machine", [&] {
+    const auto entry = *files.find("b1");
+    ASSERT_TRUE(entry);
+    ASSERT_EQ(entry->objects.size(), fake::kinds().size());
+    EXPECT_EQ(entry->objects.back().kind, "virtual-machine");
+    rig.stop.request_stop(); // the write ends well all the same
+  });
+  const base::error e = failed();
+  EXPECT_EQ(e.code, error_code::cancelled);
+  EXPECT_EQ(detail_of(e)["created"].size(), fake::kinds().size());
+  EXPECT_EQ(detail_of(e)["not_removed"].size(), 0U);
+  expect_only_addresses(rig, bytes, keys);
+}
+
+TEST_F(cloud_host_create, a_journal_that_cannot_follow_is_the_cause_that_is_told) {
+  const std::string directory = rig.at().where.state + "/cloud-hosts";
+  rig.cloud.at("put network-interface", [&] {
+    std::filesystem::remove_all(directory);
+    integration::write_file(directory, "in the way");
+  });
+  const base::error e = failed();
+  EXPECT_NE(e.message.find(directory), std::string::npos) << e.message;
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_FALSE(rig.has_key("b1"));
+}
+
 } // namespace
 
 } // namespace siteagent::fleet::test

@@ -218,6 +218,19 @@ TEST_F(cloud_host_reap, T8_R131_the_marker_stands_before_the_second_look) {
   EXPECT_TRUE(stood);
 }
 
+TEST_F(cloud_host_reap, R131_a_stop_behind_the_marker_takes_it_away_again) {
+  idle_host();
+  int commands = 0;
+  rig.hosts.before("b1", [&] {
+    if (++commands == 3) {
+      rig.stop.request_stop();
+    }
+  });
+  EXPECT_NE(reap(true).hosts[0].state, "reaped");
+  EXPECT_EQ(rig.cloud.count("delete_host"), 0U);
+  EXPECT_FALSE(has_marker("b1"));
+}
+
 TEST_F(cloud_host_reap, R131_a_second_look_that_fails_deletes_nothing) {
   idle_host();
   int commands = 0;

@@ -229,6 +229,66 @@ TEST_F(cloud_host_delete, F41_T14_a_killed_create_is_returned_by_its_name_whatev
   }
 }
 
+// A cloud's lists are behind, and a write whose sender was killed takes effect late.
+TEST_F(cloud_host_delete, F41_T14_objects_that_the_cloud_shows_late_are_waited_for) {
+  leave_killed_create(1);
+  auto entry = **rig.at().journals().find("b1");
+  entry.objects = {{.kind = "public-address", .id = "/public-address/b1"}};
+  ASSERT_TRUE(rig.at().journals().write(entry));
+  const auto late = rig.cloud.machines;
+  rig.cloud.machines.clear();
+  unsigned looks = 0;
+  rig.cloud.at("list_hosts", [&] {
+    if (++looks == 3) {
+      rig.cloud.machines = late;
+    }
+  });
+  const auto r = remove();
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_EQ(r->released.size(), 1U);
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  // What never comes ends the waiting, too.
+  leave_killed_create(0);
+  ASSERT_TRUE(rig.at().journals().write(entry));
+  ASSERT_TRUE(remove());
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+TEST_F(cloud_host_delete, F41_of_two_killed_creates_of_a_name_each_is_known_until_it_is_returned) {
+  leave_killed_create(0);
+  auto other = **rig.at().journals().find("b1");
+  other.started_at = "2026-11-29T12:00:00.456Z"; // this machine's; the marker is another one's
+  ASSERT_TRUE(rig.at().journals().write(other));
+  fake::machine& m = rig.cloud.machines["b1"];
+  m.name = "b1";
+  m.tags = base::json::object({{"stado_cloud_host", "b1"}, {"stado_created", other.started_at}});
+  m.objects = {{"public-address", "/public-address/b1"}};
+  ASSERT_TRUE(remove());
+  EXPECT_FALSE(rig.is_marked("b1"));
+  EXPECT_TRUE(rig.is_journaled("b1"));
+  ASSERT_TRUE(remove());
+  EXPECT_TRUE(rig.cloud.machines.empty());
+  EXPECT_FALSE(rig.is_journaled("b1"));
+}
+
+TEST_F(cloud_host_delete, a_name_that_is_used_again_meanwhile_keeps_its_key) {
+  rig.declare("b1");
+  rig.cloud.at("delete_host", [this] {
+    rig.edit_registry([](base::json& d) {
+      for (base::json& t : d.member_ref("targets").items()) {
+        if (t["name"].string() == "b1") {
+          t.member_ref("cloud").set("vm_id", "generation-of-the-next");
+        }
+      }
+    });
+  });
+  const auto r = remove();
+  ASSERT_TRUE(r) << r.error().message;
+  EXPECT_FALSE(r->is_key_removed);
+  EXPECT_TRUE(rig.has_key("b1"));
+  EXPECT_TRUE(rig.find("b1"));
+}
+
 TEST_F(
     cloud_host_delete, T14_another_machine_returns_a_killed_create_it_knows_from_the_registry_alone
 ) {

@@ -91,7 +91,8 @@ public:
     holds_.push_back({name, kind, std::move(cause), times});
   }
 
-  // Runs at the start of every run of the operation, outside the lock.
+  // Runs at the start of every run of the operation, outside the lock; "put <kind>": behind the
+  // checkpoint before that object, which is there afterwards.
   void at(const std::string& operation, std::function<void()> what) {
     const std::lock_guard lock(mutex_);
     hooks_[operation] = std::move(what);
@@ -221,6 +222,9 @@ public:
       }
       if (auto told = tell(progress, "before", "put", kind, id); !told) {
         return told.error();
+      }
+      if (const auto hook = hooks_.find("put " + kind); hook != hooks_.end()) {
+        hook->second();
       }
       m.objects.push_back({kind, id});
       if (kind == "virtual-machine") {

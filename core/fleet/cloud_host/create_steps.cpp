@@ -195,11 +195,11 @@ base::result<void> creation::write_journal(int step) {
   return at_.journals().write(journal_);
 }
 
-// Every object that was made or removed reaches the journal before the next one is begun.
+// Every object reaches the journal before its write leaves: a write that nobody saw the end of may
+// have taken effect. What is told is noted before a stop is heeded.
 base::result<void> creation::note_progress(const base::json& what) {
-  if (at_.stop.stop_requested() && !is_undoing_) {
-    return base::error{.code = base::error_code::cancelled, .message = "stopped"};
-  }
+  const bool is_stopped = at_.stop.stop_requested() && !is_undoing_;
+  const base::error stopped{.code = base::error_code::cancelled, .message = "stopped"};
   const std::string phase = what["phase"].string_or("");
   const std::string verb = what["verb"].string_or("");
   const host_object object{.kind = what["kind"].string_or(""), .id = what["id"].string_or("")};
@@ -209,24 +209,33 @@ base::result<void> creation::note_progress(const base::json& what) {
       text += ", " + std::to_string(*percent) + " %";
     }
     at_.talk->waiting(text);
-    return {};
   }
-  if (!is_journaled_ || object.id.empty()) {
-    return {};
+  const bool is_begun = phase == "before" && verb == "put" && !is_stopped;
+  const bool is_ended = phase == "after" && (verb == "put" || verb == "delete");
+  if (is_journaled_ && !object.id.empty() && (is_begun || is_ended)) {
+    if (auto noted = note_object(object, verb == "put"); !noted) {
+      progress_refused_ = noted.error();
+      return noted;
+    }
+    if (is_ended && verb == "put") {
+      made_.push_back(object);
+    }
   }
-  std::erase_if(journal_.objects, [&](const host_object& o) { return o.id == object.id; });
-  if (verb == "put") {
+  return is_stopped ? base::result<void>(stopped) : base::result<void>();
+}
+
+base::result<void> creation::note_object(const host_object& object, bool is_there) {
+  const std::size_t before = journal_.objects.size();
+  const auto removed =
+      std::erase_if(journal_.objects, [&](const host_object& o) { return o.id == object.id; });
+  if (is_there) {
     journal_.objects.push_back(object);
-    made_.push_back(object);
-  } else if (verb != "delete") {
-    return {};
+  }
+  if (is_there ? removed > 0 : before == journal_.objects.size()) {
+    return {}; // as it stands in the file
   }
   auto written = at_.journals().write(journal_);
-  if (!written && !is_undoing_) {
-    is_progress_refused_ = true;
-    return written;
-  }
-  return {};
+  return written || is_undoing_ ? base::result<void>() : written;
 }
 
 } // namespace siteagent::fleet::cloud_host

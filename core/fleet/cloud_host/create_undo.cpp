@@ -63,6 +63,10 @@ base::error creation::failed(int step, base::error cause) {
   if (step < last) {
     left = undo(step, cause);
   }
+  if (progress_refused_ && !is_interrupted) {
+    cause.message =
+        std::move(progress_refused_->message); // the plugin only knows that it was told to stop
+  }
   base::error e = is_interrupted ? interrupted(step, std::move(cause)) : std::move(cause);
   if (step == last) {
     // The log is on the host, and a reaper returns it: a later try of the same command would not.
@@ -124,7 +128,7 @@ std::vector<held_object> creation::undo(int step, const base::error& cause) {
 }
 
 std::vector<held_object> creation::undo_resources(const base::error& cause) {
-  if (!is_made_ && !is_progress_refused_ && !is_undo_ours(cause)) {
+  if (!is_made_ && !progress_refused_ && !is_undo_ours(cause)) {
     return not_removed_of(cause); // the plugin undid its own
   }
   if (at_.give_up.stop_requested()) {

@@ -38,6 +38,7 @@ private:
   outcome mark(const credit_floor& floor, const credit_answer& credit);
   outcome gate_again();
   outcome note_progress(const base::json& what);
+  outcome note_object(const host_object& object, bool is_there);
   outcome write_journal(int step);
   base::error refused_by_gate() const;
 
@@ -66,9 +67,9 @@ private:
   bool is_marked_ = false;                 // cloud_hosts_creating names this host
   bool is_journaled_ = false;
   bool is_key_minted_ = false;
-  bool is_making_begun_ = false; // create_host was called
-  bool is_made_ = false;         // and succeeded
-  bool is_progress_refused_ = false;
+  bool is_making_begun_ = false;                // create_host was called
+  bool is_made_ = false;                        // and succeeded
+  std::optional<base::error> progress_refused_; // why the journal could not follow
   bool is_recording_begun_ = false;
   bool is_undoing_ = false;
   std::vector<host_object> made_; // by this create, in order, also what is gone again

@@ -296,7 +296,8 @@ void pass::take_back(reaped_host& row, const target& t) {
   reaped_host again = row_of(t, read_host(*at_.hosts, t, options));
   if (again.state != "reapable") {
     row = std::move(again);
-    (void)clear_returning_marker(*at_.hosts, t, at_.stop).has_value();
+    // Also after a stop: a marker that stays refuses every run.
+    (void)clear_returning_marker(*at_.hosts, t, at_.give_up).has_value();
     return;
   }
   row = std::move(again);
@@ -308,6 +309,7 @@ void pass::take_back(reaped_host& row, const target& t) {
   }
   row.state = "reap_failed";
   row.cause = removed.error().message;
+  at_.cloud->listen_to(at_.give_up);
   const auto power = at_.cloud->host_state(known_host_of(t));
   if (power && *power == "running") {
     (void)clear_returning_marker(*at_.hosts, t, at_.give_up).has_value();

@@ -107,9 +107,13 @@ base::result<void> drop_key(const context& c, const std::string& name, delete_re
   return {};
 }
 
-void drop_traces(const context& c, const std::string& name) {
+// `is_own`: the journal tells of what was just released, and not of another create of that name.
+void drop_traces(const context& c, const std::string& name, bool is_own) {
   if (auto forgotten = c.hosts->forget_host_key(name); !forgotten) {
     c.talk->warn(forgotten.error().message);
+  }
+  if (!is_own) {
+    return;
   }
   if (auto removed = c.journals().remove(name); !removed) {
     c.talk->warn(removed.error().message);
@@ -153,7 +157,7 @@ base::result<delete_report> remove_unfinished(const context& c, const unfinished
       return dropped.error();
     }
   }
-  drop_traces(c, u.name);
+  drop_traces(c, u.name, u.journal.has_value());
   return out;
 }
 
@@ -185,11 +189,17 @@ base::result<delete_report> remove_declared(const context& c, const target& t) {
   out.name = t.name;
   out.provider = c.id();
   out.released = released->released;
+  bool is_used_again = false;
   const auto written = c.registry->change([&](base::json& document) -> base::result<bool> {
     const auto now = find_target(document, t.name);
     // Another machine may have been faster, and the name even be used again.
-    return now && now->cloud && now->cloud->vm_id == t.cloud->vm_id &&
-           remove_target(document, t.name);
+    const bool is_the_same = now && now->cloud && now->cloud->vm_id == t.cloud->vm_id;
+    const auto begun = creating_of(document, c.id());
+    is_used_again =
+        now ? !is_the_same : std::any_of(begun.begin(), begun.end(), [&](const creating_host& m) {
+          return m.name == t.name;
+        });
+    return is_the_same && remove_target(document, t.name);
   });
   if (!written) {
     return with_context(
@@ -200,10 +210,16 @@ base::result<delete_report> remove_declared(const context& c, const target& t) {
   }
   out.is_entry_removed = true;
   out.generation = written->generation;
+  if (is_used_again) {
+    return out; // key and pin are the new host's
+  }
+  const auto journal = c.journals().find(t.name);
+  const bool is_own =
+      journal && *journal && (*journal)->created["vm_id"].string_or("") == t.cloud->vm_id;
   if (auto dropped = drop_key(c, t.name, out); !dropped) {
     return dropped.error();
   }
-  drop_traces(c, t.name);
+  drop_traces(c, t.name, is_own);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "core/fleet/money.hpp"
+#include "core/fleet/pause.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -56,6 +57,37 @@ unfinished from_journal(const context& c, journal_entry e) {
   u.state = e.owner_is_alive() ? unfinished::life::running : unfinished::life::dead;
   u.journal = std::move(e);
   return u;
+}
+
+// Does something carry the tags of this create? A cloud's lists may be behind, and a write whose
+// sender is gone may take effect late: where the journal names objects, it is looked for again.
+base::result<bool> find_ours(const context& c, const unfinished& u, const std::stop_token& stop) {
+  constexpr int most_looks = 4;
+  if (u.started_at.empty()) {
+    return false;
+  }
+  const bool is_expected = u.journal && !u.journal->objects.empty();
+  for (int look = 1;; ++look) {
+    const auto tagged = c.cloud->list_hosts();
+    if (!tagged) {
+      return tagged.error();
+    }
+    const auto found = std::find_if(tagged->begin(), tagged->end(), [&](const listed_host& l) {
+      return l.name == u.name;
+    });
+    if (found != tagged->end()) {
+      return found->tags[created_tag].string_or("") == u.started_at;
+    }
+    if (!is_expected || look == most_looks) {
+      return false;
+    }
+    c.talk->waiting("objects of " + u.name + " that the cloud may not show yet");
+    if (!pause_for(c.limits.probe, stop)) {
+      return base::error{
+          .code = base::error_code::cancelled,
+          .message = "stopped while looking for what the create of " + u.name + " made"};
+    }
+  }
 }
 
 } // namespace
@@ -145,16 +177,11 @@ base::result<removal> release_unfinished(
     h.resources = u.journal->created["resources"];
     return c.cloud->delete_host(h, progress, std::move(stop));
   }
-  const auto tagged = c.cloud->list_hosts();
-  if (!tagged) {
-    return tagged.error();
-  }
-  const bool is_ours =
-      !u.started_at.empty() &&
-      std::any_of(tagged->begin(), tagged->end(), [&](const listed_host& l) {
-        return l.name == u.name && l.tags[created_tag].string_or("") == u.started_at;
-      });
+  const auto is_ours = find_ours(c, u, stop);
   if (!is_ours) {
+    return is_ours.error();
+  }
+  if (!*is_ours) {
     return removal{};
   }
   return c.cloud->delete_host(h, progress, std::move(stop));
