@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  static constexpr std::chrono::seconds patience{20};
+  static constexpr std::chrono::seconds patience{60};
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -193,8 +193,10 @@ TEST_F(waldur_and_rabbitmq, ends_a_session_whose_queue_goes_and_makes_it_again) 
   EXPECT_EQ(end->code, base::error_code::not_found) << end->message;
   EXPECT_EQ(register_queue().status, 201);
   listener last(registered.body, agent_token);
+  ASSERT_FALSE(last.refused()) << last.refused()->message;
   place();
-  EXPECT_TRUE(last.next());
+  const auto told = last.next();
+  EXPECT_TRUE(told) << (last.end() ? last.end()->message : "the session still stands");
 }
 
 TEST_F(waldur_and_rabbitmq, leaves_nothing_behind_after_a_reset) {
