@@ -68,10 +68,11 @@ private:
       );
     };
     auto seen = read();
-    if (!seen || *seen || t.which != kind_id::virtual_machine) {
+    if (!seen || *seen) {
       return seen;
     }
-    // A machine taken for gone would go on billing: looked for twice.
+    // What is taken for gone by mistake goes on billing, and nothing knows it any more: a replica
+    // that is behind is asked twice.
     if (auto slept = job_.call.wait(job_.cloud.arm().options().floor); !slept) {
       return slept.error();
     }

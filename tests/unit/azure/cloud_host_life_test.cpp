@@ -349,6 +349,32 @@ TEST_F(azure_host_life, a_machine_that_cannot_be_read_fails_the_deletion_before_
   EXPECT_EQ(parts_of("b1").size(), 5U);
 }
 
+TEST_F(azure_host_life, R66_what_a_replica_that_is_behind_does_not_show_is_not_taken_for_gone) {
+  for (const char* path :
+       {"/virtualMachines/b1",
+        "/disks/b1-os",
+        "/networkInterfaces/b1-nic",
+        "/networkSecurityGroups/b1-nsg",
+        "/publicIPAddresses/b1-ip"}) {
+    const json created = rent();
+    wire.add(
+        {"GET",
+         path,
+         1,
+         0,
+         false,
+         404,
+         R"({"error":{"code":"ResourceNotFound","message":"The Resource was not found."}})",
+         {}}
+    );
+    const fake_call call = remove(created);
+    ASSERT_EQ(call.code, SAGENT_OK) << path << ": " << call.message;
+    EXPECT_THAT(call.emitted[0]["held"].items(), IsEmpty()) << path;
+    EXPECT_THAT(parts_of("b1"), IsEmpty()) << path;
+    wire.clear();
+  }
+}
+
 TEST_F(azure_host_life, case_del_03_a_404_without_azures_words_is_no_absence) {
   const json created = rent();
   for (const char* body :
