@@ -14,6 +14,20 @@ namespace {
 using base::error_code;
 using cloud_host::detail_of;
 
+TEST(checkpoint_text, says_what_is_waited_for) {
+  for (const auto& [json, text] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"phase":"poll","verb":"put","kind":"virtual-machine","percent":60})",
+            "virtual-machine, 60 %"},
+           {R"({"phase":"before","verb":"delete","kind":"disk"})", "the removal of disk"},
+           {R"({"phase":"wait","reason":"throttled","class":"write","for_ms":11001})",
+            "the cloud, which limits calls of class write for 12 s"},
+           {R"({"phase":"wait"})", "the cloud, which limits calls"},
+           {R"({})", "an object"},
+       }) {
+    EXPECT_EQ(cloud_host::text_of_checkpoint(*base::json::parse(json)), text);
+  }
+}
+
 TEST_F(cloud_host_create, T1_R22_R26_R29_R46_makes_a_host_in_nine_steps) {
   const auto r = rig.create();
   ASSERT_TRUE(r) << r.error().message;

@@ -133,6 +133,21 @@ std::string text_of(const std::vector<held_object>& held) {
   return base::join(parts, "; ");
 }
 
+std::string text_of_checkpoint(const base::json& what) {
+  if (what["phase"].string_or("") == "wait") {
+    const std::string of = what["class"].string_or("");
+    const auto ms = what["for_ms"].integer();
+    return "the cloud, which limits calls" + (of.empty() ? of : " of class " + of) +
+           (ms ? " for " + std::to_string((*ms + 999) / 1000) + " s" : std::string());
+  }
+  const bool is_removal = what["verb"].string_or("") == "delete";
+  std::string text = (is_removal ? "the removal of " : "") + what["kind"].string_or("an object");
+  if (const auto percent = what["percent"].integer()) {
+    text += ", " + std::to_string(*percent) + " %";
+  }
+  return text;
+}
+
 known_host known_host_of(const target& t) {
   return {
       .name = t.name,

@@ -105,6 +105,10 @@ base::json to_json(const std::vector<check_line>& checks);
 // "<kind> <id> (<cause>)" joined by "; ".
 std::string text_of(const std::vector<held_object>& held);
 
+// What a checkpoint says is being waited for: "virtual-machine, 60 %", "the removal of disk", "the
+// cloud, which limits calls of class write for 12 s".
+std::string text_of_checkpoint(const base::json& what);
+
 known_host known_host_of(const target& t);
 // The channel's view of a host that is not in the registry.
 target host_at(std::string_view name, const destination& where);

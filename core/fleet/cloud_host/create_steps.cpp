@@ -204,11 +204,7 @@ base::result<void> creation::note_progress(const base::json& what) {
   const std::string verb = what["verb"].string_or("");
   const host_object object{.kind = what["kind"].string_or(""), .id = what["id"].string_or("")};
   if (phase != "after") {
-    std::string text = (verb == "delete" ? "the removal of " : "") + object.kind;
-    if (const auto percent = what["percent"].integer()) {
-      text += ", " + std::to_string(*percent) + " %";
-    }
-    at_.talk->waiting(text);
+    at_.talk->waiting(text_of_checkpoint(what));
   }
   const bool is_begun = phase == "before" && verb == "put" && !is_stopped;
   const bool is_ended = phase == "after" && (verb == "put" || verb == "delete");

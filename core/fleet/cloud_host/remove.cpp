@@ -58,7 +58,7 @@ base::result<known> look_up(const context& c, const base::json& registry, std::s
 progress_function telling(const context& c) {
   return [&c](const base::json& what) -> base::result<void> {
     if (what["phase"].string_or("") != "after") {
-      c.talk->waiting("the removal of " + what["kind"].string_or("the cloud's objects"));
+      c.talk->waiting(text_of_checkpoint(what));
     }
     return {};
   };
