@@ -187,9 +187,11 @@ public:
   virtual ~provider() = default;
 
   virtual const provider_description& description() const = 0;
+
   // From now on this token ends the calls that take none of their own, as `cancelled`. Not while a
   // call runs in another thread.
   virtual void listen_to([[maybe_unused]] std::stop_token stop) {}
+
   virtual base::result<std::string> validate_host(const host_place& p) = 0; // canonical size
   virtual base::result<price_answer>
   price_size(std::string_view size, const std::vector<std::string>& locations) = 0;
