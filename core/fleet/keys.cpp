@@ -244,7 +244,9 @@ base::result<std::shared_ptr<const key_file>> fleet_keys::write_out(const std::s
     return base::error{
         base::error_code::not_found,
         "the credential store " + store_.file() + " has no " + what + " for target '" + target +
-            "' (item " + item + "); stado fleet key generate " + target + " makes one"};
+            "' (item " + item + "); stado fleet key add " + target +
+            " FILE stores the one the host knows, stado fleet key generate " + target +
+            " makes a new one"};
   };
   if (!*found) {
     return lacks("key");
