@@ -303,25 +303,6 @@ int run_validate(const invocation& i, const config_options& o) {
   return exit_success;
 }
 
-CLI::App&
-add(CLI::App& parent,
-    chosen_command& chosen,
-    const char* name,
-    const char* text,
-    int (*work)(const invocation&, const config_options&),
-    const std::shared_ptr<config_options>& options) {
-  CLI::App* sub = parent.add_subcommand(name, text);
-  sub->callback([&chosen, work, options] {
-    chosen = [work, options](const invocation& i) {
-      if (i.nothing_to_undo) {
-        i.nothing_to_undo();
-      }
-      return work(i, *options);
-    };
-  });
-  return *sub;
-}
-
 } // namespace
 
 void add_config_commands(CLI::App& app, chosen_command& chosen) {
@@ -335,30 +316,34 @@ void add_config_commands(CLI::App& app, chosen_command& chosen) {
     sub.add_option("KEY", options->key, "The dotted key")->required();
   };
   add_json_flag(
-      add(config,
+      add_local_command(
+          config,
           chosen,
           "init",
           "Make ~/.stado/config.json, and a registry with this machine as its only target",
           run_init,
-          options),
+          options
+      ),
       options->json
   );
-  add(config, chosen, "show", "Print the file", run_show, options);
-  CLI::App& get = add(config, chosen, "get", "Print one value of the file", run_get, options);
+  add_local_command(config, chosen, "show", "Print the file", run_show, options);
+  CLI::App& get =
+      add_local_command(config, chosen, "get", "Print one value of the file", run_get, options);
   key(get);
   get.add_flag(
       "--resolved", options->resolved, "What commands use: environment, file, built-in value"
   );
-  CLI::App& set = add(config, chosen, "set", "Change one value", run_set, options);
+  CLI::App& set = add_local_command(config, chosen, "set", "Change one value", run_set, options);
   key(set);
   set.add_option("VALUE", options->value, "JSON, or else a plain text")->required();
   add_json_flag(set, options->json);
   set.footer("The whole file is checked before it is replaced; a file that would break a rule "
              "stays as it is.");
-  CLI::App& unset = add(config, chosen, "unset", "Remove one value", run_unset, options);
+  CLI::App& unset =
+      add_local_command(config, chosen, "unset", "Remove one value", run_unset, options);
   key(unset);
   add_json_flag(unset, options->json);
-  add(config, chosen, "validate", "Check the file", run_validate, options)
+  add_local_command(config, chosen, "validate", "Check the file", run_validate, options)
       .add_option("PATH", options->path, "Another file than the one in use");
 }
 

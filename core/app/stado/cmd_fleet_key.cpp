@@ -104,6 +104,7 @@ int run_remove(const invocation& i, const key_options& o) {
   return exit_success;
 }
 
+// Each of them prints a document, too.
 CLI::App&
 add(CLI::App& parent,
     chosen_command& chosen,
@@ -111,17 +112,9 @@ add(CLI::App& parent,
     const char* text,
     int (*work)(const invocation&, const key_options&),
     const std::shared_ptr<key_options>& options) {
-  CLI::App* sub = parent.add_subcommand(name, text);
-  sub->callback([&chosen, work, options] {
-    chosen = [work, options](const invocation& i) {
-      if (i.nothing_to_undo) {
-        i.nothing_to_undo();
-      }
-      return work(i, *options);
-    };
-  });
-  add_json_flag(*sub, options->json);
-  return *sub;
+  CLI::App& sub = add_local_command(parent, chosen, name, text, work, options);
+  add_json_flag(sub, options->json);
+  return sub;
 }
 
 } // namespace

@@ -159,25 +159,6 @@ int run_validate(const invocation& i, const registry_options& o) {
   return exit_success;
 }
 
-CLI::App&
-add(CLI::App& parent,
-    chosen_command& chosen,
-    const char* name,
-    const char* text,
-    int (*work)(const invocation&, const registry_options&),
-    const std::shared_ptr<registry_options>& options) {
-  CLI::App* sub = parent.add_subcommand(name, text);
-  sub->callback([&chosen, work, options] {
-    chosen = [work, options](const invocation& i) {
-      if (i.nothing_to_undo) {
-        i.nothing_to_undo();
-      }
-      return work(i, *options);
-    };
-  });
-  return *sub;
-}
-
 } // namespace
 
 void add_registry_commands(CLI::App& app, chosen_command& chosen) {
@@ -195,14 +176,15 @@ void add_registry_commands(CLI::App& app, chosen_command& chosen) {
     return sub.add_option("--path", options->path, "The dotted path")->type_name("PATH");
   };
   for (const char* name : {"pull", "show"}) {
-    CLI::App& sub = add(registry, chosen, name, "Print the registry", run_pull, options);
+    CLI::App& sub =
+        add_local_command(registry, chosen, name, "Print the registry", run_pull, options);
     path(sub);
     add_json_flag(sub, options->json);
   }
-  CLI::App& get = add(registry, chosen, "get", "Print one value", run_pull, options);
+  CLI::App& get = add_local_command(registry, chosen, "get", "Print one value", run_pull, options);
   path(get)->required();
   add_json_flag(get, options->json);
-  CLI::App& set = add(registry, chosen, "set", "Change one value", run_set, options);
+  CLI::App& set = add_local_command(registry, chosen, "set", "Change one value", run_set, options);
   path(set)->required();
   set.add_option("--value", options->value, "JSON, or else a plain text")
       ->required()
@@ -210,7 +192,8 @@ void add_registry_commands(CLI::App& app, chosen_command& chosen) {
   add_json_flag(set, options->json);
   set.footer("Only the last segment of PATH may be new. A cloud host is returned with stado cloud "
              "host delete, not here.");
-  CLI::App& push = add(registry, chosen, "push", "Replace the whole registry", run_push, options);
+  CLI::App& push =
+      add_local_command(registry, chosen, "push", "Replace the whole registry", run_push, options);
   push.add_option("FILE", options->file, "The new document; - is standard input")->required();
   push.add_option(
           "--generation",
@@ -219,7 +202,7 @@ void add_registry_commands(CLI::App& app, chosen_command& chosen) {
   )
       ->type_name("HEX");
   add_json_flag(push, options->json);
-  add(registry, chosen, "validate", "Check the registry", run_validate, options)
+  add_local_command(registry, chosen, "validate", "Check the registry", run_validate, options)
       .add_option("PATH", options->file, "Another file than the one in use");
 }
 
