@@ -70,7 +70,7 @@ void progress::step(std::string_view what) {
   step_ = clean(what);
   waiting_.clear();
   step_began_ = clock_.steady();
-  told_ = {};
+  told_.reset();
   if (!is_terminal_) {
     err_ << step_ << std::endl;
   }
@@ -85,7 +85,7 @@ void progress::waiting(std::string_view what) {
   }
   waiting_ = text;
   const auto now = clock_.steady();
-  if (!is_terminal_ && (told_ == base::steady_time{} || now - told_ >= plain_lines_apart)) {
+  if (!is_terminal_ && (!told_ || now - *told_ >= plain_lines_apart)) {
     err_ << "  waiting for " << waiting_ << std::endl;
     told_ = now;
   }

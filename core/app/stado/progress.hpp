@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <iosfwd>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -42,7 +43,7 @@ private:
   std::string step_;
   std::string waiting_;
   base::steady_time step_began_;
-  base::steady_time told_; // when the last plain line of waiting was printed
+  std::optional<base::steady_time> told_; // when the step's last plain line of waiting was printed
   bool is_drawn_ = false;
   std::jthread redrawer_; // last: it uses the others
 };
