@@ -153,6 +153,7 @@ struct held_object {
   std::string kind;
   std::string id;
   std::string cause;
+  bool retryable = false; // the cause passes by itself
 };
 
 struct removal {

@@ -249,7 +249,8 @@ base::result<removal> read_removal(const std::string& what, const answer& a) {
     made.held.push_back(
         {.kind = read.text(held[i], at, "kind"),
          .id = read.text(held[i], at, "id"),
-         .cause = read.text(held[i], at, "cause")}
+         .cause = read.text(held[i], at, "cause"),
+         .retryable = read.optional_flag(held[i], at, "retryable")}
     );
   }
   return unless_faulty(read, std::move(made));

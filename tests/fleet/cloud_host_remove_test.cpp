@@ -119,6 +119,18 @@ TEST_F(cloud_host_delete, F49_another_generation_of_that_name_is_not_touched) {
   EXPECT_EQ(rig.cloud.machines["b1"].objects.size(), 4U);
 }
 
+TEST_F(cloud_host_delete, F50_R77_a_later_try_may_help_where_every_cause_passes_by_itself) {
+  rig.declare("b1");
+  rig.cloud.hold("b1", "network-interface", "throttled", 1, true);
+  const auto passing = remove();
+  ASSERT_FALSE(passing);
+  EXPECT_EQ(passing.error().code, base::error_code::transient);
+  rig.cloud.hold("b1", "network-interface", "a lock", 1, false);
+  const auto lasting = remove();
+  ASSERT_FALSE(lasting);
+  EXPECT_EQ(lasting.error().code, base::error_code::refused);
+}
+
 TEST_F(
     cloud_host_delete, F50_T9_R66_R68_R69_what_is_held_keeps_the_entry_and_deleting_again_finishes
 ) {

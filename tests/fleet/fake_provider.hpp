@@ -85,10 +85,15 @@ public:
   }
 
   // delete_host of this name holds objects of that kind `times` times.
-  void
-  hold(const std::string& name, const std::string& kind, std::string cause, unsigned times = 1) {
+  void hold(
+      const std::string& name,
+      const std::string& kind,
+      std::string cause,
+      unsigned times = 1,
+      bool retryable = false
+  ) {
     const std::lock_guard lock(mutex_);
-    holds_.push_back({name, kind, std::move(cause), times});
+    holds_.push_back({name, kind, std::move(cause), times, retryable});
   }
 
   // Runs at the start of every run of the operation, outside the lock; "put <kind>": behind the
@@ -338,6 +343,7 @@ private:
     std::string kind;
     std::string cause;
     unsigned times;
+    bool retryable;
   };
 
   static provider_description default_description() {
@@ -466,7 +472,10 @@ private:
           --h.times;
           for (auto each = m.objects.rbegin(); each != m.objects.rend(); ++each) {
             done.held.push_back(
-                {each->kind, each->id, each->id == o.id ? h.cause : "needed by " + o.id}
+                {each->kind,
+                 each->id,
+                 each->id == o.id ? h.cause : "needed by " + o.id,
+                 each->id != o.id || h.retryable}
             );
           }
           return std::nullopt;

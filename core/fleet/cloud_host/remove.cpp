@@ -90,6 +90,9 @@ base::error held_error(const context& c, const std::string& name, const removal&
       name + " is still registered because " + c.cloud->description().display_name +
       " did not release everything: " + text_of(r.held) + "; deleting it again retries"
   );
+  if (std::all_of(r.held.begin(), r.held.end(), [](const held_object& o) { return o.retryable; })) {
+    e.code = base::error_code::transient;
+  }
   e = with_detail(std::move(e), "not_removed", to_json(r.held));
   return with_detail(std::move(e), "released", to_json(r.released));
 }

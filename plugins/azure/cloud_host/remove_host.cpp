@@ -41,8 +41,8 @@ public:
   }
 
 private:
-  void hold(const removal_target& t, std::string cause) {
-    out_.held.push_back({t.which, t.id, std::move(cause)});
+  void hold(const removal_target& t, std::string cause, bool retryable) {
+    out_.held.push_back({t.which, t.id, std::move(cause), retryable});
     machine_held_ = machine_held_ || t.which == kind_id::virtual_machine;
     interface_held_ = interface_held_ || t.which == kind_id::network_interface;
   }
@@ -87,7 +87,13 @@ private:
       out_.blind = std::move(e);
       return;
     }
-    hold(t, e.message);
+    const auto kind_of_error = base::class_of(e.code);
+    hold(
+        t,
+        e.message,
+        kind_of_error == base::error_class::transient ||
+            kind_of_error == base::error_class::outcome_unknown
+    );
   }
 
   void release(const removal_target& t, bool was_there) {
@@ -110,7 +116,7 @@ private:
 
   void remove(const removal_target& t) {
     if (std::string why = obstacle(t); !why.empty()) {
-      hold(t, std::move(why));
+      hold(t, std::move(why), true); // as soon as the other is gone
       return;
     }
     auto seen = look(t);
@@ -124,7 +130,7 @@ private:
       return;
     }
     if (std::string why = job_.object(t, **seen); !why.empty() && !went_along) {
-      hold(t, std::move(why));
+      hold(t, std::move(why), false);
       return;
     }
     if (t.which == kind_id::virtual_machine) {
@@ -161,6 +167,7 @@ json to_json(const removal_outcome& outcome) {
   for (const held_object& h : outcome.held) {
     json row = object_json(kind_of(h.which), h.id);
     row.set("cause", h.cause);
+    row.set("retryable", h.retryable);
     held.push_back(std::move(row));
   }
   return json::object({{"released", std::move(released)}, {"held", std::move(held)}});

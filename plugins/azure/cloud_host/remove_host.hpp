@@ -23,6 +23,7 @@ struct held_object {
   kind_id which;
   resource_id id;
   std::string cause;
+  bool retryable = false;
 };
 
 struct removal_outcome {

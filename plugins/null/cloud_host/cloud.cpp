@@ -397,6 +397,7 @@ removed scene::remove(std::string_view kind, const std::string& name) {
     r.cause = failure ? failure->message : "it is still there";
     const bool is_out_of_time = base::real_clock().steady() >= give_up;
     if (is_final || is_out_of_time) {
+      r.is_out_of_time = !is_final;
       return r;
     }
     pause(std::max<std::int64_t>({settings_.poll_ms, failure ? failure->retry_after_ms : 0, 1}));

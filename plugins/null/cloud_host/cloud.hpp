@@ -57,7 +57,8 @@ struct told_to_stop : sagent::failure {
 struct removed {
   bool gone = false;
   bool was_there = false;
-  std::string cause; // when it is not gone
+  std::string cause;           // when it is not gone
+  bool is_out_of_time = false; // it was tried until the last, another time may do
 };
 
 // One running operation. Every read and write of the cloud goes through it.

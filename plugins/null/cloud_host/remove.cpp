@@ -24,7 +24,8 @@ private:
   bool release(std::string_view kind, const std::string& name);
   bool try_release(std::string_view kind, const std::string& name);
   bool report(std::string_view kind, const std::string& name, const char* outcome);
-  void hold(std::string_view kind, const std::string& name, const std::string& cause);
+  void
+  hold(std::string_view kind, const std::string& name, const std::string& cause, bool retryable);
   void hold_if_there(std::string_view kind, const std::string& name, const std::string& cause);
 
   json answer() const { return json::object({{"released", released_}, {"held", held_}}); }
@@ -38,16 +39,19 @@ private:
   json held_ = json::array();
 };
 
-void removal::hold(std::string_view of_kind, const std::string& name, const std::string& cause) {
-  held_.push_back(json::object({{"kind", of_kind}, {"id", id_of(of_kind, name)}, {"cause", cause}})
-  );
+void removal::hold(
+    std::string_view of_kind, const std::string& name, const std::string& cause, bool retryable
+) {
+  held_.push_back(json::object(
+      {{"kind", of_kind}, {"id", id_of(of_kind, name)}, {"cause", cause}, {"retryable", retryable}}
+  ));
 }
 
 void removal::hold_if_there(
     std::string_view of_kind, const std::string& name, const std::string& cause
 ) {
   if (s_.state()["objects"].find(id_of(of_kind, name)) != nullptr) {
-    hold(of_kind, name, cause);
+    hold(of_kind, name, cause, true); // as soon as the other is gone
   }
 }
 
@@ -67,7 +71,8 @@ bool removal::is_another_generation() {
   hold(
       kind::machine,
       names_.machine,
-      "the machine of that name is " + there + " now, not the recorded " + known_
+      "the machine of that name is " + there + " now, not the recorded " + known_,
+      false
   );
   return true;
 }
@@ -79,7 +84,13 @@ bool removal::release(std::string_view of_kind, const std::string& name) {
   } catch (const told_to_stop&) {
     throw;
   } catch (const sagent::failure& f) {
-    hold(of_kind, name, f.message);
+    const auto read = base::class_of(f.code);
+    hold(
+        of_kind,
+        name,
+        f.message,
+        read == base::error_class::transient || read == base::error_class::outcome_unknown
+    );
     return false;
   }
 }
@@ -91,7 +102,12 @@ bool removal::try_release(std::string_view of_kind, const std::string& name) {
     return known_.empty() || report(of_kind, name, "already_gone");
   }
   if ((*object)["tags"][tag_].string_or("") != name_) {
-    hold(of_kind, name, "it does not carry the tag " + tag_ + "=" + name_ + "; it was not touched");
+    hold(
+        of_kind,
+        name,
+        "it does not carry the tag " + tag_ + "=" + name_ + "; it was not touched",
+        false
+    );
     return false;
   }
   if (s_.is_dry_run()) {
@@ -99,7 +115,7 @@ bool removal::try_release(std::string_view of_kind, const std::string& name) {
   }
   const removed r = s_.remove(of_kind, name);
   if (!r.gone) {
-    hold(of_kind, name, r.cause);
+    hold(of_kind, name, r.cause, r.is_out_of_time);
     return false;
   }
   if (of_kind == kind::machine) {

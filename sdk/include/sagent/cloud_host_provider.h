@@ -129,8 +129,10 @@ typedef struct sagent_cloud_host_provider {
    * of the cloud's operation and confirmed gone; transient answers retried for rollback_retry_s.
    * Body: name, vm_id (null: whatever carries the tags with this name), resources (null likewise),
    * tag. Emits {"released":[{"kind","id","outcome":"deleted|already_gone"}],"held":[{"kind","id",
-   * "cause"}]}: held is no failure of the method. A machine of another generation is held, and
-   * nothing else is tried. Dry run: released lists what would go. 120 min. */
+   * "cause","retryable":bool?}]}: held is no failure of the method; retryable: the cause passes by
+   * itself (throttling, an outage, an object that waits for another one here). A machine of another
+   * generation is held, and nothing else is tried. Dry run: released lists what would go. 120 min.
+   */
   sagent_method delete_host;
 
   /* M. Can hosts be rented at all? Body: locations[]. Emits {"name","ok":bool,"detail":"text",

@@ -288,6 +288,9 @@ TEST_F(azure_host_life, F50_what_azure_holds_is_told_and_what_depends_on_it_is_n
   EXPECT_THAT(
       call.emitted[0]["held"][0]["cause"].string_or(""), HasSubstr("NicReservedForAnotherVm")
   );
+  for (const json& held : call.emitted[0]["held"].items()) {
+    EXPECT_EQ(held["retryable"].boolean(), true) << held.dump();
+  }
   wire.clear();
   const fake_call again = remove(created);
   EXPECT_THAT(again.emitted[0]["held"].items(), IsEmpty());
@@ -310,6 +313,7 @@ TEST_F(azure_host_life, F50_while_the_machine_is_there_nothing_else_is_tried) {
   ASSERT_EQ(call.code, SAGENT_OK) << call.message;
   EXPECT_EQ(call.emitted[0]["held"].size(), 5U);
   EXPECT_THAT(call.emitted[0]["held"][0]["cause"].string_or(""), HasSubstr("ScopeLocked"));
+  EXPECT_EQ(call.emitted[0]["held"][0]["retryable"].boolean(), false);
   EXPECT_EQ(azure.count("DELETE", "/"), 0U) << "case DEL-09: asked once, never forced";
   EXPECT_EQ(parts_of("b1").size(), 5U);
 }
